@@ -1,0 +1,133 @@
+"""What a place that runs things must be able to do. Everything above talks to this alone."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Protocol
+
+from repro.events import Sink
+
+
+@dataclass(frozen=True)
+class Bind:
+    """A host path made visible inside, read-only unless said otherwise."""
+
+    host: Path
+    inside: str
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command, run to its end.
+
+    Attributes:
+        image: reference or id; ignored by an engine without images.
+        argv: the command; `entrypoint` replaces the image's own, None keeps it.
+        network: False cuts the container from any network but loopback.
+        user: "caller" for the calling user, "root" for the image's root.
+        read_only: root file system read-only, with an executable /tmp.
+        shm_bytes: size of /dev/shm. memory_bytes: limit of memory, 0 for none.
+        gpus: "none", "all", or a comma list of indices or UUIDs.
+        name: container name, empty for any. labels: besides the tool's own.
+    """
+
+    image: str
+    argv: tuple[str, ...]
+    entrypoint: tuple[str, ...] | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    binds: tuple[Bind, ...] = ()
+    workdir: str = ""
+    network: bool = False
+    user: str = "caller"
+    read_only: bool = True
+    shm_bytes: int = 8 << 30
+    memory_bytes: int = 0
+    gpus: str = "none"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a job ended. `oom` when the kernel killed it for memory; `obtained` names limits in force."""
+
+    status: int
+    oom: bool = False
+    obtained: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """Which engine answered: kind is docker, podman, inplace or fake."""
+
+    kind: str
+    version: str
+    endpoint: str
+    rootless: bool = False
+    storage: str = ""
+    architecture: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ImageInfo:
+    """An image that the engine holds. `layers` are diff ids, oldest first; size in bytes."""
+
+    id: str
+    tags: tuple[str, ...]
+    repo_digests: tuple[str, ...]
+    layers: tuple[str, ...]
+    bytes: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """Runs jobs. Errors are `ReproError`s with the cause and the next command."""
+
+    def info(self) -> EngineInfo:
+        """Describe the engine, or raise engine-unreachable / engine-permission."""
+        ...
+
+    def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+        """Run `job` to its end, handing its output on as it comes.
+
+        On KeyboardInterrupt the job is told to stop (SIGTERM, 30 s of grace, SIGKILL), its
+        remaining output is handed on, it is removed, and the interrupt goes on.
+        """
+        ...
+
+
+class ImageEngine(Engine, Protocol):
+    """An engine that also builds and keeps images."""
+
+    def find(self, reference: str) -> ImageInfo | None:
+        """The image of that reference or id that this engine holds already, or None."""
+        ...
+
+    def pull(self, reference: str, sink: Sink) -> ImageInfo:
+        """Fetch from a registry, or raise base-not-found / registry-unreachable."""
+        ...
+
+    def build(self, context: IO[bytes], tag: str, sink: Sink, *, network: bool = False) -> ImageInfo:
+        """Build from a context tar that holds `Dockerfile`, and tag the result.
+
+        `network` is for Debian packages alone; without it no instruction reaches any network.
+
+        Raises:
+            image-build-failed: with the failing instruction and its last lines.
+            disk-full: the engine's disk has no space left.
+        """
+        ...
+
+    def load_root(self, root: IO[bytes], tag: str, config: Mapping[str, object]) -> ImageInfo:
+        """Make an image of one layer from a root file system tar, the same id for the same bytes."""
+        ...
+
+    def tag(self, image_id: str, tag: str) -> None:
+        """Give an image one more name."""
+        ...
+
+    def remove(self, reference: str) -> None:
+        """Remove an image name; absent is fine."""
+        ...

@@ -1,0 +1,90 @@
+"""The manifest of a bundle: what decides the result, and the digest of every file."""
+
+from typing import Any
+
+from repro.model.canonical import digest
+from repro.model.record import Record
+from repro.model.snapshot import FileEntry
+
+
+class Base(Record):
+    """The image that the bundle's image starts from.
+
+    Attributes:
+        asked: reference from the settings; `used`: reference or id that was taken.
+        id: the engine's image id; `repo_digest` when a registry gave it, else empty.
+        layers: diff ids of its layers, which identify its content on every engine.
+    """
+
+    asked: str
+    used: str
+    id: str
+    repo_digest: str = ""
+    layers: list[str] = []
+
+
+class Identity(Record):
+    """The digests of all that decides a result. Their digest is the bundle's id."""
+
+    tree: str
+    patch: str
+    lock: str
+    params: str
+    eval: str
+    protocol: str
+    base: str
+    runtime: str
+
+    @property
+    def id(self) -> str:
+        """Hex SHA-256 over the canonical form."""
+        return digest(self)
+
+
+class RunSpec(Record):
+    """What the runtime needs to run the bundle; the file `protocol.json`.
+
+    Attributes:
+        command: with {params}, {out} and {eval}.
+        params_file: file name that {params} stands for, empty when there are none.
+        eval_path: where the evaluation set belongs, relative to the code.
+        subfolder: working folder relative to the top of the code, empty for the top.
+        protocol: the settings' [protocol] table, names of parameters resolved to values.
+    """
+
+    schema: int = 1
+    name: str
+    command: list[str]
+    params_file: str
+    eval_path: str
+    subfolder: str
+    eval_command: list[str] = []
+    metrics: str
+    rows: str
+    log: dict[str, str]
+    checkpoint_dir: str
+    resume: list[str]
+    protocol: dict[str, Any]
+
+
+class ImageRecord(Record):
+    """The built image: `id` as the engine names it; sizes in bytes; `layers` newest last."""
+
+    schema: int = 1
+    engine: str
+    tag: str
+    id: str
+    bytes: int
+    layers: list[str]
+
+
+class Manifest(Record):
+    """`bundle.json`. `files` names every other file of the bundle except `runs/` and `image.json`."""
+
+    schema: int = 1
+    id: str
+    name: str
+    tool: str
+    identity: Identity
+    base: Base
+    files: list[FileEntry]
