@@ -1,0 +1,76 @@
+"""Finds bundles and runs by path, by name, or by the first letters of an id."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.errors import ReproError
+
+HOME = ".repro"
+
+
+def find_bundle(word: str, start: Path) -> Path:
+    """Folder of the bundle that `word` names; empty means the newest below `start/.repro`.
+
+    Raises:
+        bundle-not-found: nothing matches, or more than one thing does.
+    """
+    if word and (Path(word) / "bundle.json").is_file():
+        return Path(word)
+    here = known(start)
+    if not word and here:
+        return here[-1]
+    matches = [p for p in here if _matches(p.name, word)]
+    if len(matches) == 1:
+        return matches[0]
+    raise _not_found("bundle", word, matches or here, "repro build")
+
+
+def find_run(word: str, start: Path) -> Path:
+    """Folder of the run that `word` names: a path, or a run id by its first letters or its label.
+
+    Raises:
+        run-not-found: nothing matches, or more than one thing does.
+    """
+    if word and Path(word).is_dir() and _is_run(Path(word)):
+        return Path(word)
+    here = sorted(p for b in _bundles(start) for p in (b / "runs").glob("*") if _is_run(p))
+    for test in (lambda n: n == word, lambda n: n.startswith(word), lambda n: n.split(".")[-1] == word):
+        matches = [p for p in here if word and test(p.name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            break
+    else:
+        matches = []
+    raise _not_found("run", word, matches or here[-8:], "repro run")
+
+
+def known(start: Path) -> list[Path]:
+    """All bundles below the nearest `.repro`, oldest first."""
+    return sorted(_bundles(start), key=lambda p: (p / "bundle.json").stat().st_mtime)
+
+
+def _bundles(start: Path) -> Iterator[Path]:
+    for folder in (start, *start.parents):
+        if (folder / HOME).is_dir():
+            yield from (p.parent for p in (folder / HOME).glob("[!.]*/bundle.json"))
+            return
+
+
+def _matches(name: str, word: str) -> bool:
+    title, _, number = name.rpartition("-")
+    return word in (name, title) or name.startswith(word) or number.startswith(word.rpartition(":")[2])
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "run.json").is_file() or any(path.glob("attempt-*/run.json"))
+
+
+def _not_found(kind: str, word: str, seen: list[Path], remedy: str) -> ReproError:
+    return ReproError(
+        f"{kind}-not-found",
+        f"no single {kind} is meant by `{word}`" if word else f"there is no {kind} here yet",
+        found=[p.name for p in seen[:8]] or f"no {kind} below `{HOME}/`",
+        needs=f"a {kind}'s folder, or enough of its name to be the only one",
+        tries=[remedy, "repro show"],
+    )

@@ -1,0 +1,75 @@
+"""Opens a bundle's folder; everything a later stage needs, decoded."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from repro.errors import ReproError
+from repro.model.bundle import ImageRecord, Manifest, RunSpec
+from repro.model.lock import Lock
+from repro.model.snapshot import EvalSet, ParamSet, Snapshot
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that could be read. Its files are checked by `verify`, not here."""
+
+    path: Path
+    manifest: Manifest
+    snapshot: Snapshot
+    lock: Lock
+    params: ParamSet
+    evalset: EvalSet
+    spec: RunSpec
+
+    @property
+    def title(self) -> str:
+        """`name:id12`, as in image tags and run ids."""
+        return f"{self.manifest.name}:{self.manifest.id[:12]}"
+
+    def image(self) -> ImageRecord | None:
+        """The image built from it on this machine, or None."""
+        path = self.path / "image.json"
+        return _decode(path, ImageRecord) if path.exists() else None
+
+
+def open_bundle(path: Path) -> Bundle:
+    """Read a bundle's folder.
+
+    Raises:
+        bundle-unreadable: it is no bundle, or a part cannot be decoded.
+    """
+    if not (path / "bundle.json").is_file():
+        raise ReproError(
+            "bundle-unreadable",
+            f"`{path}` is no bundle",
+            found="no bundle.json" if path.is_dir() else "no such folder",
+            needs="a folder made by `repro build`",
+            tries=["repro build", "repro show"],
+        )
+    return Bundle(
+        path=path.resolve(),
+        manifest=_decode(path / "bundle.json", Manifest),
+        snapshot=_decode(path / "snapshot.json", Snapshot),
+        lock=_decode(path / "lock.json", Lock),
+        params=_decode(path / "params.json", ParamSet),
+        evalset=_decode(path / "eval.json", EvalSet),
+        spec=_decode(path / "protocol.json", RunSpec),
+    )
+
+
+def _decode(path: Path, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise ReproError(
+            "bundle-unreadable",
+            f"`{path.name}` of bundle `{path.parent.name}` cannot be read",
+            found=str(problem),
+            done="nothing was run",
+            tries=[f"repro verify {path.parent}", "repro build"],
+        ) from problem

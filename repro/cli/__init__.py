@@ -1,0 +1,1 @@
+"""The commands. Click lives here and nowhere else; a command decides nothing."""

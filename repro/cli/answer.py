@@ -1,0 +1,30 @@
+"""How a command answers: JSON or text on standard output, the rest on standard error."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from repro.console import Console
+
+
+def print_json(document: Any) -> None:
+    """Print one document, indented, keys in the order given."""
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+    sys.stdout.flush()
+
+
+class Answer:
+    """What the shared options of every command ask for."""
+
+    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+        self.as_json = as_json
+        self.console = Console(quiet=quiet)
+
+    def give(self, command: str, document: dict[str, Any], text: str | Callable[[], str]) -> None:
+        """Print the document with `--json`, else the text."""
+        if self.as_json:
+            print_json({"schema": 1, "command": command, **document})
+        else:
+            print(text() if callable(text) else text)

@@ -1,0 +1,52 @@
+"""`repro build`."""
+
+from pathlib import Path
+
+import click
+
+from repro import events
+from repro.cli import options
+from repro.cli.answer import Answer
+
+
+@click.command(help="Make a bundle of the project: snapshot, lock, image. Ends with id, sizes and the next command.")
+@options.project_folder
+@options.engine
+@options.allow_dirty
+@options.include
+@options.sets
+@options.python
+@click.option("--base", default="", metavar="IMAGE", help="Base image that holds this Python.")
+@click.option("--extra-index-url", multiple=True, metavar="URL", help="One more package index, e.g. PyTorch's for a CUDA or CPU build.")
+@click.option("--relock", is_flag=True, help="Resolve again although the inputs are unchanged.")
+@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for bundles; default `.repro` in the project.")
+@options.answers
+def command(
+    folder: Path, engine: str, allow_dirty: bool, include: tuple[str, ...], sets: tuple[str, ...], python: str, base: str,
+    extra_index_url: tuple[str, ...], relock: bool, out: Path | None, answer: Answer,
+) -> None:
+    """Build and show."""
+    from repro import project as projects
+    from repro.pipeline.build import BuildOptions, build
+
+    given = options.overrides(dependencies__python=python, dependencies__base=base)
+    if extra_index_url:
+        given["dependencies.extra_index_urls"] = list(extra_index_url)
+    project = projects.load(folder, given)
+    steps: list[dict[str, object]] = []
+
+    def sink(event: events.Event) -> None:
+        if isinstance(event, events.StepEnded):
+            steps.append({"name": event.name, "seconds": round(event.seconds, 3), "cached": event.cached})
+        answer.console.sink(event)
+
+    if project.guessed() and not answer.as_json:
+        answer.console.sink(events.Note("note", f"no value for {', '.join(project.guessed())} in the settings: guessed; `repro init` writes them down"))
+    built = build(
+        project,
+        BuildOptions(engine=engine, allow_dirty=allow_dirty, include=include, sets=sets, out=out, relock=relock),  # type: ignore[arg-type]
+        sink,
+    )
+    from repro.cli.summary import bundle_document, bundle_text
+
+    answer.give("build", {**bundle_document(built.bundle), "steps": steps, "cached": built.cached}, lambda: bundle_text(built.bundle, cached=built.cached))

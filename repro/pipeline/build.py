@@ -1,0 +1,184 @@
+"""A project becomes a bundle: base, snapshot, lock, image, manifest.
+
+Everything is made in a folder aside; only a bundle that is whole, with its
+dependencies proved to install, gets its name.
+"""
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repro import bundle as bundles
+from repro import image, lock, paths, snapshot, tarball
+from repro.bundle import Bundle
+from repro.bundle.find import HOME
+from repro.events import Sink, silent, step
+from repro.files import Aside, folder_aside, write_whole
+from repro.model import canonical
+from repro.model.bundle import Base, ImageRecord, Manifest, RunSpec
+from repro.model.lock import Lock, Proof
+from repro.model.project import Project
+from repro.model.snapshot import EvalSet, ParamSet, Snapshot
+from repro.pipeline.place import EngineName, Place, choose
+from repro.pipeline.spec import run_spec
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What a user may say about one build.
+
+    Attributes:
+        out: folder for bundles; None for `.repro` in the project.
+        include: untracked files and sibling folders to pack by name.
+        sets: parameter overrides, KEY=VALUE, packed into the bundle.
+        relock: resolve again although the inputs are unchanged.
+    """
+
+    engine: EngineName = "docker"
+    allow_dirty: bool = False
+    include: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    out: Path | None = None
+    relock: bool = False
+
+
+@dataclass(frozen=True)
+class Built:
+    """A bundle, its image (None in place), and whether it was there already."""
+
+    bundle: Bundle
+    image: ImageRecord | None
+    cached: bool
+
+
+@dataclass(frozen=True)
+class _Parts:
+    project: Project
+    place: Place
+    base: Base
+    snapshot: Snapshot
+    params: ParamSet
+    evalset: EvalSet
+    lock: Lock
+    spec: RunSpec
+    sink: Sink = field(default=silent)
+
+
+def build(project: Project, options: BuildOptions, sink: Sink = silent) -> Built:
+    """Make the bundle of `project`, or find that it is there already."""
+    home = options.out or own_folder(project)
+    with folder_aside(home, "build") as aside:
+        parts = _gather(project, options, aside.path, sink)
+        identity = bundles.identity_of(
+            snapshot=parts.snapshot, params=parts.params, evalset=parts.evalset, spec=parts.spec,
+            lock=parts.lock, base=parts.base,
+        )
+        target = home / f"{project.settings.name}-{identity.id[:12]}"
+        manifest = Manifest(
+            id=identity.id, name=project.settings.name, tool="", identity=identity, base=parts.base, files=[]
+        )
+        if (target / "bundle.json").is_file():
+            return Built(bundles.open_bundle(target), _image(parts, target, manifest), cached=True)
+        record = _finish(parts, aside, target, manifest)
+    return Built(bundles.open_bundle(target), record, cached=False)
+
+
+def own_folder(project: Project) -> Path:
+    """`.repro` in the project, which ignores itself so that it never makes the tree dirty."""
+    home = Path(project.root) / HOME
+    if not (home / ".gitignore").exists():
+        write_whole(home / ".gitignore", b"*\n")
+    return home
+
+
+def _gather(project: Project, options: BuildOptions, into: Path, sink: Sink) -> _Parts:
+    python = project.settings.dependencies.python
+    place = choose(options.engine, python)
+    with step(sink, "base") as shown:
+        base = _base(project, place, sink)
+        shown.detail = base.used
+    with step(sink, "snapshot") as shown:
+        code = snapshot.take_code(project, into, allow_dirty=options.allow_dirty, include=options.include, sink=sink)
+        shown.detail = f"commit {code.commit[:12]}{' + changes' if code.patch else ''}, {code.num_files} files"
+    with step(sink, "params") as shown:
+        params = snapshot.take_params(project, into, options.sets)
+        shown.detail = f"{len(params.values)} from {params.file}" if params.file else "none"
+    with step(sink, "eval") as shown:
+        evalset = snapshot.take_eval(project, into)
+        shown.detail = f"{len(evalset.files)} files from {evalset.path}" if evalset.path else "none"
+    spec = run_spec(project, params, code.subfolder)
+    with step(sink, "lock") as shown:
+        requests = lock.read(project)
+        where = lock.Place(place.engine, base.id if place.images else "", python)
+        locked = lock.resolve(project, requests, where, into, paths.cache(), sink, fresh=options.relock)
+        shown.cached = locked.cached
+        shown.detail = f"{len(locked.lock.wheels)} packages for Python {locked.lock.python}"
+    return _Parts(project, place, base, code, params, evalset, locked.lock, spec, sink)
+
+
+def _base(project: Project, place: Place, sink: Sink) -> Base:
+    if place.images:
+        return image.find_base(project.settings.dependencies, place.images, sink)
+    version = place.engine.info().version
+    return Base(asked=project.settings.dependencies.base, used=f"this machine's Python {version}", id=f"python-{version}")
+
+
+def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> ImageRecord | None:
+    folder = aside.path
+    _lay(parts, folder, manifest)
+    if parts.place.images:
+        with step(parts.sink, "image") as shown:
+            record = image.build(folder, manifest, parts.lock, parts.place.images, parts.sink)
+            shown.detail = record.tag
+        proof = Proof(where=f"image {record.tag}", python=parts.lock.python, pip=_pip(parts.lock))
+        write_whole(folder / "image.json", canonical.pretty(record))
+    else:
+        record = None
+        proof = _prove_in_place(parts, folder)
+    import msgspec
+
+    write_whole(folder / "lock.json", canonical.pretty(msgspec.structs.replace(parts.lock, proof=proof)))
+    with step(parts.sink, "bundle") as shown:
+        bundles.assemble(folder, name=manifest.name, identity=manifest.identity, base=parts.base)
+        aside.become(target)
+        shown.detail = str(target.name)
+    return record
+
+
+def _lay(parts: _Parts, folder: Path, manifest: Manifest) -> None:
+    """Write the files that the stages before did not: runtime, protocol, identity, Dockerfile."""
+    runtime = tarball.folder_members(paths.runtime_folder(), "repro_runtime")
+    for member in runtime:
+        if isinstance(member.source, Path):
+            (folder / member.name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(member.source, folder / member.name)
+    write_whole(folder / "protocol.json", canonical.pretty(parts.spec))
+    write_whole(folder / "identity.json", canonical.pretty({"id": manifest.id, "name": manifest.name, "identity": manifest.identity}))
+    image.lay(folder, manifest, parts.lock, parts.snapshot)
+
+
+def _prove_in_place(parts: _Parts, folder: Path) -> Proof | None:
+    with step(parts.sink, "proof") as shown:
+        where = lock.Place(parts.place.engine, "", parts.lock.python)
+        proved = lock.prove(parts.lock, folder, where, parts.sink)
+        shown.detail = "installed offline with hashes, pip check passed"
+    return proved.proof
+
+
+def _pip(locked: Lock) -> str:
+    return locked.installer.version if locked.installer else "as in the base image"
+
+
+def _image(parts: _Parts, target: Path, manifest: Manifest) -> ImageRecord | None:
+    """The image of a bundle that exists: found, or built again when this engine lost it."""
+    if not parts.place.images:
+        return None
+    with step(parts.sink, "image") as shown:
+        before = parts.place.images.find(f"repro/{manifest.name}:{manifest.id[:12]}")
+        record = image.build(target, manifest, parts.lock, parts.place.images, parts.sink)
+        shown.cached, shown.detail = before is not None, record.tag
+    write_whole(target / "image.json", canonical.pretty(record))
+    return record
+
+
+__all__ = ["BuildOptions", "Built", "build", "own_folder"]

@@ -1,0 +1,73 @@
+"""Runs a bundle once, in a container or in place."""
+
+from pathlib import Path
+
+from repro import paths
+from repro import run as runs
+from repro.bundle import Bundle, verify
+from repro.errors import ReproError
+from repro.events import Sink, silent, step
+from repro.pipeline.place import EngineName, Place, choose
+from repro.run import Ended, RunOptions
+from repro.run.cards import cards
+
+
+def run(bundle: Bundle, engine: EngineName, options: RunOptions, sink: Sink = silent, out: Path | None = None) -> Ended:
+    """Run `bundle` and return the finished run.
+
+    Raises:
+        bundle-damaged: a file is not as it was packed. bundle-not-built: this engine has no image of it.
+        run-refused, run-program-failed, run-out-of-memory: see `repro.run.start`.
+    """
+    place = choose(engine, bundle.lock.python)
+    check_whole(bundle, sink)
+    found = cards() if options.gpus != "none" else []
+    run_id = runs.new_run_id(bundle.manifest.name, found[0].name if found else "cpu", options.label)
+    folder = (out or bundle.path / "runs") / run_id
+    folder.mkdir(parents=True)
+    try:
+        job = _container(bundle, place, folder, run_id, options) if place.images else _inplace(bundle, place, folder, run_id, options, sink)
+        return runs.start(place.engine, job, folder, run_id, options, sink)
+    finally:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def check_whole(bundle: Bundle, sink: Sink) -> None:
+    """Hold the bundle against its manifest before anything of it runs."""
+    with step(sink, "verify") as shown:
+        damage = verify(bundle, sink)
+        shown.detail = f"{len(bundle.manifest.files)} files as packed"
+        if damage:
+            raise damaged(bundle, damage)
+
+
+def damaged(bundle: Bundle, damage: list) -> ReproError:  # type: ignore[type-arg]
+    """The error that names every damaged file."""
+    return ReproError(
+        "bundle-damaged",
+        f"bundle `{bundle.path.name}` is not what was packed: {len(damage)} differences",
+        found=[f"{d.path}: {d.kind}, {d.found}" for d in damage[:10]],
+        needs=[f"{d.path}: {d.needed}" for d in damage[:10]],
+        done="nothing was run",
+        tries=["fetch the bundle again", "repro build"],
+    )
+
+
+def _container(bundle: Bundle, place: Place, folder: Path, run_id: str, options: RunOptions):  # type: ignore[no-untyped-def]
+    assert place.images is not None
+    tag = f"repro/{bundle.manifest.name}:{bundle.manifest.id[:12]}"
+    found = place.images.find(tag)
+    if found is None or found.labels.get("dev.reprobundle.id") != bundle.manifest.id:
+        raise ReproError(
+            "bundle-not-built",
+            f"this engine has no image of bundle `{bundle.path.name}`",
+            found=f"no image `{tag}`",
+            tries=[f"docker build -t {tag} {bundle.path}", "repro run --engine inplace"],
+        )
+    return runs.container_job(found.id, folder, run_id, options, place.engine.info().kind)
+
+
+def _inplace(bundle: Bundle, place: Place, folder: Path, run_id: str, options: RunOptions, sink: Sink):  # type: ignore[no-untyped-def]
+    python = runs.environment(bundle.path, bundle.lock, place.engine, paths.cache() / "envs", sink)
+    return runs.inplace_job(bundle.path, python, folder, run_id, options)
