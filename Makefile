@@ -1,0 +1,55 @@
+# Two commands do all the set-up on a fresh Debian or Ubuntu machine: `make demo` and `make test`.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(BIN)/repro: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+$(VENV)/torch: $(BIN)/repro
+	$(BIN)/python scripts/cpu_torch.py --install
+	@touch $@
+
+dev: $(BIN)/repro ## create the virtual environment
+
+engine: ## install and start a container engine, when root and none answers
+	@sh scripts/engine.sh
+
+demo: $(BIN)/repro ## the whole path on both examples, from nothing to a verdict
+	@sh scripts/engine.sh || true
+	@sh scripts/demo.sh
+
+test: $(VENV)/torch ## lint, types, and all tests with a real engine
+	@sh scripts/engine.sh
+	$(MAKE) lint type
+	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch} $(BIN)/python -m pytest --durations=15
+
+unit: $(VENV)/torch ## tests that need no engine
+	$(BIN)/python -m pytest -m "not docker"
+
+lint: $(BIN)/repro ## style, import directions, the runtime's oldest Python
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/vermin --quiet --no-tips --violations --target=3.6- repro/runtime
+
+type: $(BIN)/repro ## mypy, strict
+	$(BIN)/mypy
+
+fmt: $(BIN)/repro ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+dist: $(BIN)/repro ## build the wheel and the source archive
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## remove what these targets made, but no image and no bundle
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache
+
+.PHONY: help dev engine demo test unit lint type fmt dist clean
