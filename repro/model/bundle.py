@@ -7,7 +7,7 @@ from repro.model.record import Record
 from repro.model.snapshot import FileEntry
 
 
-class Base(Record):
+class Base(Record, kw_only=True):
     """The image that the bundle's image starts from.
 
     Attributes:
@@ -23,7 +23,7 @@ class Base(Record):
     layers: list[str] = []
 
 
-class Identity(Record):
+class Identity(Record, kw_only=True):
     """The digests of all that decides a result. Their digest is the bundle's id."""
 
     tree: str
@@ -41,13 +41,14 @@ class Identity(Record):
         return digest(self)
 
 
-class RunSpec(Record):
+class RunSpec(Record, kw_only=True):
     """What the runtime needs to run the bundle; the file `protocol.json`.
 
     Attributes:
         command: with {params}, {out} and {eval}.
         params_file: file name that {params} stands for, empty when there are none.
-        eval_path: where the evaluation set belongs, relative to the code.
+        params_path: where that file belongs; eval_path: where the evaluation set belongs. Both are
+            relative to the working folder.
         subfolder: working folder relative to the top of the code, empty for the top.
         protocol: the settings' [protocol] table, names of parameters resolved to values.
     """
@@ -56,6 +57,7 @@ class RunSpec(Record):
     name: str
     command: list[str]
     params_file: str
+    params_path: str = ""
     eval_path: str
     subfolder: str
     eval_command: list[str] = []
@@ -67,7 +69,7 @@ class RunSpec(Record):
     protocol: dict[str, Any]
 
 
-class ImageRecord(Record):
+class ImageRecord(Record, kw_only=True):
     """The built image: `id` as the engine names it; sizes in bytes; `layers` newest last."""
 
     schema: int = 1
@@ -78,7 +80,7 @@ class ImageRecord(Record):
     layers: list[str]
 
 
-class Manifest(Record):
+class Manifest(Record, kw_only=True):
     """`bundle.json`. `files` names every other file of the bundle except `runs/` and `image.json`."""
 
     schema: int = 1

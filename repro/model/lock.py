@@ -4,7 +4,7 @@ from repro.model.record import Record
 from repro.model.snapshot import Warned
 
 
-class Wheel(Record):
+class Wheel(Record, kw_only=True):
     """One locked file.
 
     Attributes:
@@ -23,7 +23,7 @@ class Wheel(Record):
     portable: bool = True
 
 
-class Proof(Record):
+class Proof(Record, kw_only=True):
     """The install that accepted this lock: offline, with hashes, then `pip check`."""
 
     where: str
@@ -31,7 +31,7 @@ class Proof(Record):
     pip: str
 
 
-class Lock(Record):
+class Lock(Record, kw_only=True):
     """A resolved set of dependencies for one Python on one platform.
 
     Attributes:

@@ -9,13 +9,13 @@ SCHEMA = 1
 Precision = Literal["fp32", "tf32", "bf16", "fp16", "bf16-autocast", "fp16-autocast", "fp8", "fp64"]
 
 
-class Code(Record):
+class Code(Record, kw_only=True):
     """`command` is the training command, with the placeholders {params}, {out} and {eval}."""
 
     command: list[str] = []
 
 
-class Dependencies(Record):
+class Dependencies(Record, kw_only=True):
     """What to lock, for which Python, on which base image.
 
     `index_url`, `extra_index_urls` and `find_links` add to what the input files and the
@@ -32,13 +32,13 @@ class Dependencies(Record):
     system: list[str] = []
 
 
-class Params(Record):
+class Params(Record, kw_only=True):
     """`file` is JSON, YAML or TOML, relative to the project; empty when the project has none."""
 
     file: str = ""
 
 
-class Eval(Record):
+class Eval(Record, kw_only=True):
     """The small evaluation set that travels with the bundle, and where results are read.
 
     `path` is a file or folder relative to the project. `metrics` and `rows` are files
@@ -55,14 +55,14 @@ class Eval(Record):
     log: dict[str, str] = {}
 
 
-class Checkpoint(Record):
+class Checkpoint(Record, kw_only=True):
     """Where the program puts checkpoints, and the words that make it resume from one."""
 
     dir: str = "{out}"
     resume: list[str] = []
 
 
-class Protocol(Record):
+class Protocol(Record, kw_only=True):
     """What must stay equal when runs are compared. Text values may name a parameter."""
 
     precision: Precision = "fp32"
@@ -76,14 +76,14 @@ class Protocol(Record):
     margin: float | None = None
 
 
-class Targets(Record):
+class Targets(Record, kw_only=True):
     """Cards and driver that the bundle is meant for."""
 
     gpus: list[str] = []
     driver: str = ""
 
 
-class Settings(Record):
+class Settings(Record, kw_only=True):
     """The whole of `repro.toml`."""
 
     schema: int = SCHEMA
@@ -97,19 +97,21 @@ class Settings(Record):
     targets: Targets = Targets()
 
 
-class Project(Record):
+class Project(Record, kw_only=True):
     """A project as found on disk.
 
     Attributes:
         root: absolute path of the project's folder.
         file: name of the settings file relative to `root`, empty when all is guessed.
         origins: for each dotted setting, `default`, `file`, `option` or `guessed from FILE`.
+        notes: what the user should know about the guesses, one sentence each.
     """
 
     root: str
     file: str
     settings: Settings
     origins: dict[str, str]
+    notes: list[str] = []
 
     def origin(self, key: str) -> str:
         """Where the value of a dotted setting comes from."""

@@ -8,7 +8,7 @@ from typing import Any
 from repro.model.record import Json, Open
 
 
-class Gate(Open):
+class Gate(Open, kw_only=True):
     """A check before or after the loop: status is passed, failed, unknown or skipped."""
 
     name: str
@@ -17,7 +17,7 @@ class Gate(Open):
     evidence: list[str] = []
 
 
-class Attempt(Open):
+class Attempt(Open, kw_only=True):
     """`run.json` of one attempt.
 
     Attributes:
@@ -49,7 +49,7 @@ class Attempt(Open):
     recorder: Json = {}
 
 
-class Metrics(Open):
+class Metrics(Open, kw_only=True):
     """`metrics.json` of an attempt: numbers as float.hex() text, and where they were read."""
 
     schema: int
@@ -57,7 +57,7 @@ class Metrics(Open):
     source: str = ""
 
 
-class Memory(Open):
+class Memory(Open, kw_only=True):
     """`memory.json`: peaks in bytes. `step` is the optimizer step at which the figure last grew.
 
     `host_bytes` is the largest resident set of any process of the run; the device figures
@@ -72,7 +72,7 @@ class Memory(Open):
     note: str = ""
 
 
-class RunFolder(Open):
+class RunFolder(Open, kw_only=True):
     """A run, read from its folder: the attempt that counts, with all that lies beside it.
 
     Attributes:
@@ -83,6 +83,7 @@ class RunFolder(Open):
         identity: the bundle's identity digests, empty for a recorded command.
         conditions: all that can change a number, by dotted name.
         rows: evaluation rows, one dict an example.
+        params_file: name of the file that the values come from, empty when unknown.
         files: sha256 of each file of the attempt, by its name there; empty without a result.
     """
 
@@ -98,4 +99,5 @@ class RunFolder(Open):
     metrics: Metrics | None = None
     memory: Memory | None = None
     rows: list[Json] = []
+    params_file: str = ""
     files: dict[str, str] = {}

@@ -5,7 +5,7 @@ from typing import Any
 from repro.model.record import Record
 
 
-class FileEntry(Record):
+class FileEntry(Record, kw_only=True):
     """One packed file: `path` relative to its root, size in bytes, hex SHA-256 of the content."""
 
     path: str
@@ -13,7 +13,7 @@ class FileEntry(Record):
     sha256: str
 
 
-class Submodule(Record):
+class Submodule(Record, kw_only=True):
     """A submodule that was packed, by the commit that the parent records."""
 
     path: str
@@ -21,7 +21,7 @@ class Submodule(Record):
     commit: str
 
 
-class Warned(Record):
+class Warned(Record, kw_only=True):
     """Something the user should know: `code` is a short name, `where` a file or file:line."""
 
     code: str
@@ -29,7 +29,7 @@ class Warned(Record):
     text: str
 
 
-class Patch(Record):
+class Patch(Record, kw_only=True):
     """How the packed tree differs from the commit (only with --allow-dirty)."""
 
     sha256: str
@@ -38,7 +38,7 @@ class Patch(Record):
     untracked: list[str]
 
 
-class Snapshot(Record):
+class Snapshot(Record, kw_only=True):
     """The code that is packed.
 
     Attributes:
@@ -63,7 +63,7 @@ class Snapshot(Record):
     warnings: list[Warned] = []
 
 
-class ParamSet(Record):
+class ParamSet(Record, kw_only=True):
     """Parameters as they are used.
 
     Attributes:
@@ -81,7 +81,7 @@ class ParamSet(Record):
     warnings: list[Warned] = []
 
 
-class EvalSet(Record):
+class EvalSet(Record, kw_only=True):
     """The evaluation set, file by file. `path` is where the program expects it, in the project."""
 
     schema: int = 1

@@ -9,7 +9,7 @@ from repro.model.record import Json, Open
 FORMAT = 1
 
 
-class Step(Open):
+class Step(Open, kw_only=True):
     """One optimizer step.
 
     Attributes:
@@ -37,7 +37,7 @@ class Step(Open):
     dt: str | None = None
 
 
-class StateSnapshot(Open):
+class StateSnapshot(Open, kw_only=True):
     """Fingerprints of the state after `step`, lists in the order of the start record.
 
     Attributes:
@@ -55,7 +55,7 @@ class StateSnapshot(Open):
     nonfinite: int = 0
 
 
-class Segment(Open):
+class Segment(Open, kw_only=True):
     """From one `start` record to the next: a run, or the part after a resume."""
 
     start: Json
@@ -66,7 +66,7 @@ class Segment(Open):
     end: Json | None = None
 
 
-class Trace(Open):
+class Trace(Open, kw_only=True):
     """All segments of one rank. `torn` when the last line was cut off and passed over.
 
     Attributes:

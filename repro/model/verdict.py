@@ -9,7 +9,7 @@ OUTCOMES = ("equivalent", "different-but-equivalent", "diverged", "inconclusive"
 SIGNALS = ("init", "samples", "rng", "forward", "loss", "gradient", "update", "weights", "eval")
 
 
-class ProtocolDifference(Record):
+class ProtocolDifference(Record, kw_only=True):
     """A declared thing that differs. `class_` is must-equal, factor or recorded."""
 
     key: str
@@ -19,7 +19,7 @@ class ProtocolDifference(Record):
     allowed: bool = False
 
 
-class Condition(Record):
+class Condition(Record, kw_only=True):
     """A condition that differs between the runs; `risk` is high, medium, low or none."""
 
     key: str
@@ -29,7 +29,7 @@ class Condition(Record):
     why: str = ""
 
 
-class First(Record):
+class First(Record, kw_only=True):
     """Where the runs part: the earliest signal in causal order, at its step."""
 
     signal: str
@@ -37,7 +37,7 @@ class First(Record):
     module: str = ""
 
 
-class Signal(Record):
+class Signal(Record, kw_only=True):
     """One signal: number of values compared, first step that differs, largest difference.
 
     `largest` is absolute, as a JSON number or None where a size has no meaning (hashes).
@@ -49,7 +49,7 @@ class Signal(Record):
     largest_relative: float | None = None
 
 
-class MetricRow(Record):
+class MetricRow(Record, kw_only=True):
     """A final metric of both runs beside the margin that was declared beforehand."""
 
     name: str
@@ -60,7 +60,7 @@ class MetricRow(Record):
     declared: bool = False
 
 
-class Verdict(Record):
+class Verdict(Record, kw_only=True):
     """`verdict` is the strongest word that holds; see architecture A8."""
 
     schema: int = 1
