@@ -18,11 +18,17 @@ _LIVE_SECONDS = 0.2
 
 
 class Console:
-    """One terminal. `quiet` hides progress and notes; errors are always shown."""
+    """One terminal.
 
-    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
+    Args:
+        quiet: hide progress and notes; warnings and errors are always shown.
+        output: show what the programs behind the steps print.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False, output: bool = False) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet
+        self.output = output
         self.tty = self.stream.isatty()
         self.colour = bool(os.environ.get("FORCE_COLOR")) or (self.tty and not os.environ.get("NO_COLOR"))
         self._live = ""
@@ -43,6 +49,17 @@ class Console:
         self._clear()
         print(text, file=self.stream, flush=True)
 
+    def write(self, data: bytes) -> None:
+        """Pass on bytes of a program as they came."""
+        self._clear()
+        self.stream.flush()
+        raw = getattr(self.stream, "buffer", None)
+        if raw is None:
+            self.stream.write(data.decode("utf-8", "replace"))
+        else:
+            raw.write(data)
+        self.stream.flush()
+
     def live(self, text: str) -> None:
         """Show a line that the next one replaces; nothing where the output is no terminal."""
         now = time.monotonic()
@@ -61,7 +78,13 @@ class Console:
         """Print an error in the house's form: found, needs, why, done, try, see."""
         head = self.style(f"error[{error.code}]", "error")
         self.line(f"{head}: {error.message}")
-        rows = [("found", error.found), ("needs", error.needs), ("why", error.why), ("done", error.done), ("try", error.tries)]
+        rows = [
+            ("found", error.found),
+            ("needs", error.needs),
+            ("why", error.why),
+            ("done", error.done),
+            ("try", error.tries),
+        ]
         for word, value in rows:
             for text in (value,) if isinstance(value, str) else value:
                 if text:
@@ -99,7 +122,7 @@ def _started(console: Console, event: events.StepStarted) -> None:
 def _ended(console: Console, event: events.StepEnded) -> None:
     took = "cached" if event.cached else f"{event.seconds:.1f} s"
     mark = console.style("ok", "good")
-    console.line(f"  {mark} {event.name:<10} {took:>8}  {event.detail}".rstrip())
+    console.line(f"  {mark} {event.name:<17} {took:>8}  {event.detail}".rstrip())
 
 
 def _progress(console: Console, event: events.Progress) -> None:
@@ -117,12 +140,9 @@ def _note(console: Console, event: events.Note) -> None:
 
 
 def _output(console: Console, event: events.Output) -> None:
-    console._clear()  # noqa: SLF001
-    console.stream.flush()
-    console.stream.buffer.write(event.data) if hasattr(console.stream, "buffer") else console.stream.write(
-        event.data.decode("utf-8", "replace")
-    )
-    console.stream.flush()
+    if not console.output:
+        return
+    console.write(event.data)
 
 
 _SHOW: dict[type, Callable[..., None]] = {

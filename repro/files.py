@@ -37,7 +37,7 @@ def write_whole(path: Path, data: bytes) -> None:
             f.write(data)
             f.flush()
             os.fsync(f.fileno())
-        os.chmod(name, 0o644)
+        Path(name).chmod(0o644)
         os.replace(name, path)
         sync_folder(path.parent)
     except BaseException as problem:

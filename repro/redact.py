@@ -4,7 +4,9 @@ import re
 
 _URL_LOGIN = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/\s@'\"]+@", re.IGNORECASE)
 _KEY_WORDS = r"(?:token|secret|passw(?:or)?d|passwd|api_?key|access_?key|auth(?:orization)?|credential)"
-_ASSIGNED = re.compile(rf"(?P<name>\b[\w.-]*{_KEY_WORDS}[\w.-]*\s*[=:]\s*)(?P<value>[^\s'\",;&]+)", re.IGNORECASE)
+_ASSIGNED = re.compile(
+    rf"(?P<name>\b[\w.-]*{_KEY_WORDS}[\w.-]*\s*[=:]\s*)(?P<value>[^\s'\",;&]+)", re.IGNORECASE
+)
 _SECRET_NAME = re.compile(_KEY_WORDS, re.IGNORECASE)
 MASK = "****"
 

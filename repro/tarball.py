@@ -26,12 +26,14 @@ class Member:
 
 
 def write(out: IO[bytes], members: Iterable[Member]) -> None:
-    """Write `members`, sorted by name, with all their parent folders, to `out`."""
+    """Write `members`, sorted by name, with all their parent folders, to `out`, which may be a pipe."""
     by_name = {m.name: m for m in members}
     for name in list(by_name):
         for parent in _parents(name):
             by_name.setdefault(parent, Member(parent))
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape") as tar:
+    with tarfile.open(
+        fileobj=out, mode="w|", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
+    ) as tar:
         for name in sorted(by_name, key=lambda n: n.encode("utf-8", "surrogateescape")):
             _add(tar, by_name[name])
 
@@ -66,7 +68,11 @@ def folder_members(folder: Path, prefix: str, *, skip: tuple[str, ...] = ("__pyc
     for path in sorted(folder.rglob("*")):
         if any(part in skip for part in path.relative_to(folder).parts):
             continue
-        name = f"{prefix}/{path.relative_to(folder).as_posix()}" if prefix else path.relative_to(folder).as_posix()
+        name = (
+            f"{prefix}/{path.relative_to(folder).as_posix()}"
+            if prefix
+            else path.relative_to(folder).as_posix()
+        )
         if path.is_symlink():
             found.append(Member(name, link=str(path.readlink())))
         elif path.is_file():

@@ -24,8 +24,21 @@ def wanted() -> str:
 
 def offered(version: str, *options: str) -> str | None:
     """Address of the CPU build that pip would take with these options, or None."""
-    argv = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--no-deps", "--report", "-"]
-    said = subprocess.run([*argv, *options, f"torch=={version}+cpu"], capture_output=True, text=True, check=False)
+    argv = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--quiet",
+        "--ignore-installed",
+        "--no-deps",
+        "--report",
+        "-",
+    ]
+    said = subprocess.run(
+        [*argv, *options, f"torch=={version}+cpu"], capture_output=True, text=True, check=False
+    )
     if said.returncode:
         return None
     return json.loads(said.stdout)["install"][0]["download_info"]["url"]
@@ -47,8 +60,11 @@ def main() -> int:
         if url:
             break
     else:
-        print(f"torch: no CPU build of {version} for Python {sys.version_info[0]}.{sys.version_info[1]} is offered by any "
-              "index that pip sees; a CUDA build takes several GB and is not installed unasked", file=sys.stderr)
+        print(
+            f"torch: no CPU build of {version} for Python {sys.version_info[0]}.{sys.version_info[1]} is offered "
+            "by any index that pip sees; a CUDA build takes several GB and is not installed unasked",
+            file=sys.stderr,
+        )
         return 1
     where = "a local folder" if url.startswith("file:") else "an index"
     print(f"torch {version}, CPU build: {num_bytes(url) / 1e6:.0f} MB from {where}", file=sys.stderr)

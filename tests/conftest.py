@@ -14,12 +14,18 @@ _REQUIRED = {word for word in os.environ.get("REPRO_REQUIRE", "").split(",") if 
 
 def _docker_answers() -> bool:
     program = shutil.which("docker")
-    return program is not None and subprocess.run([program, "version"], capture_output=True, check=False).returncode == 0
+    return (
+        program is not None
+        and subprocess.run([program, "version"], capture_output=True, check=False).returncode == 0
+    )
 
 
 def _card() -> bool:
     program = shutil.which("nvidia-smi")
-    return program is not None and subprocess.run([program, "-L"], capture_output=True, check=False).returncode == 0
+    return (
+        program is not None
+        and subprocess.run([program, "-L"], capture_output=True, check=False).returncode == 0
+    )
 
 
 _HAVE = {
@@ -40,7 +46,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _fenced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _fenced(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """A cache of its own for each test run, and no engine for a test that does not ask for one."""
     cache = tmp_path_factory.getbasetemp() / "cache"
     monkeypatch.setenv("REPRO_CACHE", str(cache))

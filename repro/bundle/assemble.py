@@ -37,7 +37,11 @@ def runtime_digest() -> str:
     """Digest over the runtime's files, by name and content."""
     members = tarball.folder_members(runtime_folder(), "")
     return canonical.digest(
-        {m.name: sha256_file(m.source) for m in members if isinstance(m.source, Path) and m.name.endswith(".py")}
+        {
+            m.name: sha256_file(m.source)
+            for m in members
+            if isinstance(m.source, Path) and m.name.endswith(".py")
+        }
     )
 
 

@@ -22,7 +22,7 @@ def find_bundle(word: str, start: Path) -> Path:
     matches = [p for p in here if _matches(p.name, word)]
     if len(matches) == 1:
         return matches[0]
-    raise _not_found("bundle", word, matches or here, "repro build")
+    raise _not_found("bundle-not-found", word, matches or here, "repro build")
 
 
 def find_run(word: str, start: Path) -> Path:
@@ -42,7 +42,7 @@ def find_run(word: str, start: Path) -> Path:
             break
     else:
         matches = []
-    raise _not_found("run", word, matches or here[-8:], "repro run")
+    raise _not_found("run-not-found", word, matches or here[-8:], "repro run")
 
 
 def known(start: Path) -> list[Path]:
@@ -66,9 +66,10 @@ def _is_run(path: Path) -> bool:
     return (path / "run.json").is_file() or any(path.glob("attempt-*/run.json"))
 
 
-def _not_found(kind: str, word: str, seen: list[Path], remedy: str) -> ReproError:
+def _not_found(code: str, word: str, seen: list[Path], remedy: str) -> ReproError:
+    kind = code.partition("-")[0]
     return ReproError(
-        f"{kind}-not-found",
+        code,
         f"no single {kind} is meant by `{word}`" if word else f"there is no {kind} here yet",
         found=[p.name for p in seen[:8]] or f"no {kind} below `{HOME}/`",
         needs=f"a {kind}'s folder, or enough of its name to be the only one",

@@ -31,7 +31,10 @@ def verify(bundle: Bundle, sink: Sink = silent) -> list[Damage]:
             damage.append(Damage(name, "missing", "no such file", f"sha256 {entry.sha256}"))
         elif (found := content_sha256(path)) != entry.sha256:
             damage.append(Damage(name, "altered", f"sha256 {found}", f"sha256 {entry.sha256}"))
-    damage += [Damage(name, "foreign", "not in the manifest", "no such file") for name in _foreign(bundle.path, set(listed))]
+    damage += [
+        Damage(name, "foreign", "not in the manifest", "no such file")
+        for name in _foreign(bundle.path, set(listed))
+    ]
     return damage
 
 

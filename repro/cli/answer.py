@@ -18,9 +18,9 @@ def print_json(document: Any) -> None:
 class Answer:
     """What the shared options of every command ask for."""
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, *, as_json: bool, quiet: bool, verbose: bool) -> None:
         self.as_json = as_json
-        self.console = Console(quiet=quiet)
+        self.console = Console(quiet=quiet, output=verbose)
 
     def give(self, command: str, document: dict[str, Any], text: str | Callable[[], str]) -> None:
         """Print the document with `--json`, else the text."""

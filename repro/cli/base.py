@@ -6,16 +6,19 @@ from repro.cli import options
 from repro.cli.answer import Answer
 
 
-@click.group(help="Base images: what a bundle's image starts from.")
+@click.group()
 def command() -> None:
-    """Hold the subcommands."""
+    """Base images: what a bundle's image starts from."""
 
 
-@command.command(help="Bootstrap `repro-base:X.Y` from Debian packages, byte for byte the same each time. Needs root and mmdebstrap.")
+@command.command()
 @click.option("--python", required=True, metavar="X.Y", help="Python that the base image holds.")
 @options.answers
 def create(python: str, answer: Answer) -> None:
-    """Create and show."""
+    """Bootstrap `repro-base:X.Y` from Debian packages, byte for byte the same each time.
+
+    Needs root and mmdebstrap.
+    """
     from repro import image
     from repro.console import size
     from repro.engine.docker import DockerEngine

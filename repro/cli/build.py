@@ -9,7 +9,7 @@ from repro.cli import options
 from repro.cli.answer import Answer
 
 
-@click.command(help="Make a bundle of the project: snapshot, lock, image. Ends with id, sizes and the next command.")
+@click.command()
 @options.project_folder
 @options.engine
 @options.allow_dirty
@@ -17,15 +17,37 @@ from repro.cli.answer import Answer
 @options.sets
 @options.python
 @click.option("--base", default="", metavar="IMAGE", help="Base image that holds this Python.")
-@click.option("--extra-index-url", multiple=True, metavar="URL", help="One more package index, e.g. PyTorch's for a CUDA or CPU build.")
+@click.option(
+    "--extra-index-url",
+    multiple=True,
+    metavar="URL",
+    help="One more package index, e.g. PyTorch's for a CUDA or CPU build.",
+)
 @click.option("--relock", is_flag=True, help="Resolve again although the inputs are unchanged.")
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for bundles; default `.repro` in the project.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for bundles; default `.repro` in the project.",
+)
 @options.answers
 def command(
-    folder: Path, engine: str, allow_dirty: bool, include: tuple[str, ...], sets: tuple[str, ...], python: str, base: str,
-    extra_index_url: tuple[str, ...], relock: bool, out: Path | None, answer: Answer,
+    folder: Path,
+    engine: str,
+    allow_dirty: bool,
+    include: tuple[str, ...],
+    sets: tuple[str, ...],
+    python: str,
+    base: str,
+    extra_index_url: tuple[str, ...],
+    relock: bool,
+    out: Path | None,
+    answer: Answer,
 ) -> None:
-    """Build and show."""
+    """Make a bundle of the project: snapshot, lock, image.
+
+    Ends with id, sizes and the next command.
+    """
     from repro import project as projects
     from repro.pipeline.build import BuildOptions, build
 
@@ -40,13 +62,27 @@ def command(
             steps.append({"name": event.name, "seconds": round(event.seconds, 3), "cached": event.cached})
         answer.console.sink(event)
 
-    if project.guessed() and not answer.as_json:
-        answer.console.sink(events.Note("note", f"no value for {', '.join(project.guessed())} in the settings: guessed; `repro init` writes them down"))
+    for text in project.notes:
+        answer.console.sink(events.Note("note", text))
+    guessed = [guess.key for guess in projects.guesses(project)]
+    if guessed and not answer.as_json:
+        answer.console.sink(
+            events.Note(
+                "note",
+                f"guessed, as the settings do not say: {', '.join(guessed)}; see `repro init`",
+            )
+        )
     built = build(
         project,
-        BuildOptions(engine=engine, allow_dirty=allow_dirty, include=include, sets=sets, out=out, relock=relock),  # type: ignore[arg-type]
+        BuildOptions(
+            engine=engine, allow_dirty=allow_dirty, include=include, sets=sets, out=out, relock=relock
+        ),  # type: ignore[arg-type]
         sink,
     )
     from repro.cli.summary import bundle_document, bundle_text
 
-    answer.give("build", {**bundle_document(built.bundle), "steps": steps, "cached": built.cached}, lambda: bundle_text(built.bundle, cached=built.cached))
+    answer.give(
+        "build",
+        {**bundle_document(built.bundle), "steps": steps, "cached": built.cached},
+        lambda: bundle_text(built.bundle, cached=built.cached),
+    )

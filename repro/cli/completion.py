@@ -4,7 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 
-@click.command(help="Print the completion script of a shell: eval \"$(repro completion bash)\".")
+@click.command(help='Print the completion script of a shell: eval "$(repro completion bash)".')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

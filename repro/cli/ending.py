@@ -23,7 +23,10 @@ def end(cli: click.Command, argv: list[str]) -> int:
         wrong.show()
         return EXIT_USAGE
     except (KeyboardInterrupt, click.Abort):
-        print("\nstopped; what was whole before is whole, what was begun was removed or is marked as not finished", file=sys.stderr)
+        print(
+            "\nstopped; what was begun was removed or is marked as not finished, the rest is as it was",
+            file=sys.stderr,
+        )
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
@@ -41,7 +44,13 @@ def _show(error: ReproError, argv: list[str]) -> int:
     if "--json" in words:
         from repro.cli.answer import print_json
 
-        print_json({"schema": 1, "command": next((w for w in words if not w.startswith("-")), ""), "error": error.document()})
+        print_json(
+            {
+                "schema": 1,
+                "command": next((w for w in words if not w.startswith("-")), ""),
+                "error": error.document(),
+            }
+        )
     else:
         from repro.console import Console
 
@@ -69,5 +78,3 @@ def _bug(problem: Exception, argv: list[str]) -> ReproError:
     )
     error.__cause__ = problem
     return error
-
-

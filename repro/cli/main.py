@@ -13,8 +13,16 @@ from repro.cli.ending import end
 COMMANDS = {
     "init": ("init", "Package", "Write repro.toml for a project, saying what was guessed from which file."),
     "snapshot": ("snapshot", "Package", "Show exactly what code, params and eval set would be packed."),
-    "lock": ("lock", "Package", "Resolve the dependencies for the target's Python, with hashes and a proof install."),
-    "build": ("build", "Package", "Snapshot, lock, image, bundle: everything that can be proved before renting."),
+    "lock": (
+        "lock",
+        "Package",
+        "Resolve the dependencies for the target's Python, with hashes and a proof install.",
+    ),
+    "build": (
+        "build",
+        "Package",
+        "Snapshot, lock, image, bundle: everything that can be proved before renting.",
+    ),
     "base": ("base", "Package", "Make a base image from Debian packages where no registry answers."),
     "run": ("run", "Run", "Run a bundle under the recorder: gates, training loop, record."),
     "record": ("record", "Run", "Run any command on this machine under the recorder."),
@@ -58,10 +66,12 @@ class Commands(click.Group):
                 formatter.write_dl([(name, row[2]) for name, row in COMMANDS.items() if row[1] == section])
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, "-V", "--version", prog_name="repro", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Package a PyTorch project before renting a GPU, run it anywhere, judge how runs diverge.
+    r"""Package a PyTorch project before renting a GPU, run it anywhere, judge how runs diverge.
 
     \b
       repro init                         guess the settings of the project in this folder

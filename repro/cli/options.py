@@ -13,26 +13,40 @@ project_folder = click.argument(
     "folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[PROJECT]"
 )
 engine = click.option(
-    "--engine", type=click.Choice(["docker", "inplace"]), default="docker", show_default=True, envvar="REPRO_ENGINE",
+    "--engine",
+    type=click.Choice(["docker", "inplace"]),
+    default="docker",
+    show_default=True,
+    envvar="REPRO_ENGINE",
     help="A container engine, or this machine itself (a venv; no isolation).",
 )
 allow_dirty = click.option(
-    "--allow-dirty", is_flag=True, help="Pack a tree that differs from the commit; the difference is stored and changes the id."
+    "--allow-dirty",
+    is_flag=True,
+    help="Pack a tree that differs from the commit; the difference is stored and changes the id.",
 )
-include = click.option("--include", multiple=True, metavar="PATH", help="Pack this untracked file or sibling folder too.")
-python = click.option("--python", metavar="X.Y", default="", help="Python of the target, instead of the settings' own.")
-sets = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Change a parameter; the change is recorded.")
+include = click.option(
+    "--include", multiple=True, metavar="PATH", help="Pack this untracked file or sibling folder too."
+)
+python = click.option(
+    "--python", metavar="X.Y", default="", help="Python of the target, instead of the settings' own."
+)
+sets = click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Change a parameter; the change is recorded."
+)
 
 
 def answers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--json`, `--quiet`, `--traceback`; the command gets `answer` in their place."""
+    """Add `--json`, `--quiet`, `--verbose`, `--traceback`; the command gets `answer` in their place."""
 
     @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document on standard output.")
     @click.option("-q", "--quiet", is_flag=True, help="Show only warnings, errors and the answer.")
+    @click.option("-v", "--verbose", is_flag=True, help="Show what the programs behind the steps print.")
     @click.option("--traceback", is_flag=True, help="Show where in the tool an error arose.")
     @functools.wraps(function)
-    def wrapped(*args: Any, as_json: bool, quiet: bool, traceback: bool, **kwargs: Any) -> Any:  # noqa: ARG001
-        return function(*args, answer=Answer(as_json=as_json, quiet=quiet), **kwargs)
+    def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: bool, traceback: bool, **kwargs: Any) -> Any:
+        del traceback  # `repro.cli.ending` looks for the word itself
+        return function(*args, answer=Answer(as_json=as_json, quiet=quiet, verbose=verbose), **kwargs)
 
     return wrapped
 

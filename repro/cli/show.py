@@ -8,11 +8,11 @@ from repro.cli import options
 from repro.cli.answer import Answer
 
 
-@click.command(help="Show a bundle or a run, by folder, start of its id, or label; without a word, list what is here.")
+@click.command()
 @click.argument("what", default="")
 @options.answers
 def command(what: str, answer: Answer) -> None:
-    """Find out what is meant, and show it."""
+    """Show a bundle or a run, by folder, start of its id, or label; without a word, list what is here."""
     from repro import bundle as bundles
     from repro.errors import ReproError
 
@@ -32,7 +32,9 @@ def _run(path: Path, answer: Answer) -> None:
     from repro.pipeline.compare import side
 
     read = side(path)
-    answer.give("show", report.run_document(read.run, read.traces), lambda: report.run_text(read.run, read.traces))
+    answer.give(
+        "show", report.run_document(read.run, read.traces), lambda: report.run_text(read.run, read.traces)
+    )
 
 
 def _bundle(bundle, answer: Answer) -> None:  # type: ignore[no-untyped-def]
@@ -44,7 +46,10 @@ def _bundle(bundle, answer: Answer) -> None:  # type: ignore[no-untyped-def]
 def _list(answer: Answer) -> None:
     from repro import bundle as bundles
 
-    found = [(path, sorted(p.name for p in (path / "runs").glob("*") if p.is_dir())) for path in bundles.known(Path.cwd())]
+    found = [
+        (path, sorted(p.name for p in (path / "runs").glob("*") if p.is_dir()))
+        for path in bundles.known(Path.cwd())
+    ]
     lines = [line for path, runs in found for line in (path.name, *(f"  {run}" for run in runs))]
     document = {"bundles": [{"path": str(path), "runs": runs} for path, runs in found]}
     answer.give("show", document, "\n".join(lines) or "no bundle here yet; next: repro build")

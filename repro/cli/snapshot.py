@@ -10,7 +10,7 @@ from repro.cli import options
 from repro.cli.answer import Answer
 
 
-@click.command(help="Show exactly what would be packed: commit, files, params, eval set, and what is left out.")
+@click.command()
 @options.project_folder
 @options.allow_dirty
 @options.include
@@ -18,9 +18,14 @@ from repro.cli.answer import Answer
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the snapshot in this new folder.")
 @options.answers
 def command(
-    folder: Path, allow_dirty: bool, include: tuple[str, ...], sets: tuple[str, ...], out: Path | None, answer: Answer
+    folder: Path,
+    allow_dirty: bool,
+    include: tuple[str, ...],
+    sets: tuple[str, ...],
+    out: Path | None,
+    answer: Answer,
 ) -> None:
-    """Take it and show it."""
+    """Show exactly what would be packed: commit, files, params, eval set, and what is left out."""
     from repro import project as projects
     from repro import snapshot
     from repro.console import size
@@ -29,7 +34,9 @@ def command(
     with tempfile.TemporaryDirectory() as scratch:
         into = out or Path(scratch)
         into.mkdir(parents=True, exist_ok=True)
-        code = snapshot.take_code(project, into, allow_dirty=allow_dirty, include=include, sink=answer.console.sink)
+        code = snapshot.take_code(
+            project, into, allow_dirty=allow_dirty, include=include, sink=answer.console.sink
+        )
         params = snapshot.take_params(project, into, sets)
         evalset = snapshot.take_eval(project, into)
         packed = (into / "code.tar").stat().st_size
@@ -39,8 +46,13 @@ def command(
         f"tree     {code.tree}" + (f"  subfolder {code.subfolder}" if code.subfolder else ""),
         f"code     {code.num_files} files, {size(packed)}",
         f"params   {len(params.values)} from {params.file}" if params.file else "params   none",
-        f"eval     {len(evalset.files)} files, {size(sum(f.bytes for f in evalset.files))}" if evalset.path else "eval     none",
+        f"eval     {len(evalset.files)} files, {size(sum(f.bytes for f in evalset.files))}"
+        if evalset.path
+        else "eval     none",
         *[f"{w.code:<9}{w.where}: {w.text}" for w in warned],
     ]
-    document = {name: msgspec.to_builtins(part) for name, part in (("snapshot", code), ("params", params), ("eval", evalset))}
+    document = {
+        name: msgspec.to_builtins(part)
+        for name, part in (("snapshot", code), ("params", params), ("eval", evalset))
+    }
     answer.give("snapshot", document, "\n".join(lines))

@@ -7,32 +7,49 @@ from typing import Any
 from repro.bundle import Bundle
 from repro.console import size
 
-_ROLES = ("code", "runtime", "eval", "environment")
-
 
 def bundle_document(bundle: Bundle) -> dict[str, Any]:
     """The machine-readable keys of a bundle and its image."""
     image = bundle.image()
     return {
         "bundle": {"id": bundle.manifest.id, "name": bundle.manifest.name, "path": str(bundle.path)},
-        "image": image and {
-            "tag": image.tag, "config_digest": image.id, "manifest_digest": None, "tree_digest": None, "bytes": image.bytes,
+        "image": image
+        and {
+            "tag": image.tag,
+            "config_digest": image.id,
+            "manifest_digest": None,
+            "tree_digest": None,
+            "bytes": image.bytes,
             "layers": [{"digest": d, "bytes": None, "role": None, "new": None} for d in image.layers],
         },
-        "snapshot": {"commit": bundle.snapshot.commit, "tree": bundle.snapshot.tree, "dirty": bundle.snapshot.patch is not None},
-        "lock": {"python": bundle.lock.python, "packages": len(bundle.lock.wheels), "sha256": bundle.lock.requirements_sha256},
+        "snapshot": {
+            "commit": bundle.snapshot.commit,
+            "tree": bundle.snapshot.tree,
+            "dirty": bundle.snapshot.patch is not None,
+        },
+        "lock": {
+            "python": bundle.lock.python,
+            "packages": len(bundle.lock.wheels),
+            "sha256": bundle.lock.requirements_sha256,
+        },
         "warnings": [{"code": w.code, "where": w.where, "text": w.text} for w in warnings(bundle)],
     }
 
 
 def warnings(bundle: Bundle) -> list[Any]:
     """All that the stages warned of, in the order of the path."""
-    return [*bundle.snapshot.warnings, *bundle.params.warnings, *bundle.evalset.warnings, *bundle.lock.warnings]
+    return [
+        *bundle.snapshot.warnings,
+        *bundle.params.warnings,
+        *bundle.evalset.warnings,
+        *bundle.lock.warnings,
+    ]
 
 
 def bundle_text(bundle: Bundle, *, cached: bool = False) -> str:
     """A screenful: id, what is inside, sizes, what was warned of, the next command."""
     snapshot, lock, image = bundle.snapshot, bundle.lock, bundle.image()
+    evals = bundle.evalset.files
     dirty = f" + changes {snapshot.patch.sha256[:12]}" if snapshot.patch else ""
     wheels = sum(w.bytes for w in lock.wheels)
     rows = [
@@ -40,13 +57,18 @@ def bundle_text(bundle: Bundle, *, cached: bool = False) -> str:
         ("where", _short(bundle.path)),
         ("code", f"commit {snapshot.commit[:12]}{dirty}, {snapshot.num_files} files"),
         ("params", f"{bundle.params.file or 'none'}  {bundle.manifest.identity.params[:12]}"),
-        ("eval", f"{bundle.evalset.path or 'none'}, {len(bundle.evalset.files)} files, {size(sum(f.bytes for f in bundle.evalset.files))}"),
+        (
+            "eval",
+            f"{bundle.evalset.path or 'none'}, {len(evals)} files, {size(sum(f.bytes for f in evals))}",
+        ),
         ("lock", f"Python {lock.python}, {len(lock.wheels)} packages, {size(wheels)}{_torch(bundle)}"),
         ("image", f"{image.tag}, {size(image.bytes)}" if image else "none: runs in place"),
     ]
     lines = [f"{word:<8} {text}" for word, text in rows]
     lines += [f"{'warning':<8} {w.where}: {w.text}  [{w.code}]" for w in warnings(bundle)]
-    return "\n".join([*lines, "", f"next: repro run {_short(bundle.path)}{'' if image else ' --engine inplace'}"])
+    return "\n".join(
+        [*lines, "", f"next: repro run {_short(bundle.path)}{'' if image else ' --engine inplace'}"]
+    )
 
 
 def _torch(bundle: Bundle) -> str:

@@ -8,11 +8,14 @@ from repro.cli import options
 from repro.cli.answer import Answer
 
 
-@click.command(help="Hold every file of a bundle (default: the newest) against its manifest. Exit 1 when anything differs.")
+@click.command()
 @click.argument("bundle", default="")
 @options.answers
 def command(bundle: str, answer: Answer) -> None:
-    """Verify and say so."""
+    """Hold every file of a bundle (default: the newest) against its manifest.
+
+    Exit 1 when anything differs.
+    """
     from repro import bundle as bundles
     from repro.pipeline.run import damaged
 
@@ -20,5 +23,9 @@ def command(bundle: str, answer: Answer) -> None:
     damage = bundles.verify(found, answer.console.sink)
     if damage:
         raise damaged(found, damage)
-    document = {"bundle": {"id": found.manifest.id, "path": str(found.path)}, "files": len(found.manifest.files), "damage": []}
+    document = {
+        "bundle": {"id": found.manifest.id, "path": str(found.path)},
+        "files": len(found.manifest.files),
+        "damage": [],
+    }
     answer.give("verify", document, f"{found.title}: all {len(found.manifest.files)} files are as packed")

@@ -70,8 +70,12 @@ def build(project: Project, options: BuildOptions, sink: Sink = silent) -> Built
     with folder_aside(home, "build") as aside:
         parts = _gather(project, options, aside.path, sink)
         identity = bundles.identity_of(
-            snapshot=parts.snapshot, params=parts.params, evalset=parts.evalset, spec=parts.spec,
-            lock=parts.lock, base=parts.base,
+            snapshot=parts.snapshot,
+            params=parts.params,
+            evalset=parts.evalset,
+            spec=parts.spec,
+            lock=parts.lock,
+            base=parts.base,
         )
         target = home / f"{project.settings.name}-{identity.id[:12]}"
         manifest = Manifest(
@@ -98,8 +102,12 @@ def _gather(project: Project, options: BuildOptions, into: Path, sink: Sink) -> 
         base = _base(project, place, sink)
         shown.detail = base.used
     with step(sink, "snapshot") as shown:
-        code = snapshot.take_code(project, into, allow_dirty=options.allow_dirty, include=options.include, sink=sink)
-        shown.detail = f"commit {code.commit[:12]}{' + changes' if code.patch else ''}, {code.num_files} files"
+        code = snapshot.take_code(
+            project, into, allow_dirty=options.allow_dirty, include=options.include, sink=sink
+        )
+        shown.detail = (
+            f"commit {code.commit[:12]}{' + changes' if code.patch else ''}, {code.num_files} files"
+        )
     with step(sink, "params") as shown:
         params = snapshot.take_params(project, into, options.sets)
         shown.detail = f"{len(params.values)} from {params.file}" if params.file else "none"
@@ -119,8 +127,13 @@ def _gather(project: Project, options: BuildOptions, into: Path, sink: Sink) -> 
 def _base(project: Project, place: Place, sink: Sink) -> Base:
     if place.images:
         return image.find_base(project.settings.dependencies, place.images, sink)
-    version = place.engine.info().version
-    return Base(asked=project.settings.dependencies.base, used=f"this machine's Python {version}", id=f"python-{version}")
+    libc = place.engine.info().facts.get("libc", "")
+    python = project.settings.dependencies.python
+    return Base(
+        asked=project.settings.dependencies.base,
+        used=f"this machine's own Python {python}, {libc}",
+        id=f"inplace python-{python} {libc}",
+    )
 
 
 def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> ImageRecord | None:
@@ -153,7 +166,10 @@ def _lay(parts: _Parts, folder: Path, manifest: Manifest) -> None:
             (folder / member.name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(member.source, folder / member.name)
     write_whole(folder / "protocol.json", canonical.pretty(parts.spec))
-    write_whole(folder / "identity.json", canonical.pretty({"id": manifest.id, "name": manifest.name, "identity": manifest.identity}))
+    write_whole(
+        folder / "identity.json",
+        canonical.pretty({"id": manifest.id, "name": manifest.name, "identity": manifest.identity}),
+    )
     image.lay(folder, manifest, parts.lock, parts.snapshot)
 
 

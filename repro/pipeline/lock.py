@@ -25,7 +25,9 @@ def lock(
         base = image.find_base(project.settings.dependencies, place.images, sink).id if place.images else ""
         where = locks.Place(place.engine, base, python)
         with step(sink, "lock") as shown:
-            made = locks.resolve(project, locks.read(project), where, aside.path, paths.cache(), sink, fresh=relock)
+            made = locks.resolve(
+                project, locks.read(project), where, aside.path, paths.cache(), sink, fresh=relock
+            )
             shown.cached, shown.detail = made.cached, f"{len(made.lock.wheels)} packages for Python {python}"
         with step(sink, "proof") as shown:
             proved = locks.prove(made.lock, aside.path, where, sink)

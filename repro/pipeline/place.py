@@ -44,6 +44,9 @@ def interpreter(python: str) -> Path:
             f"no Python {python} is on this machine",
             found="none on PATH nor among the usual version managers",
             needs=f"`python{python}`, since running in place uses the machine's own interpreter",
-            tries=[f"install Python {python}, then run the same command again", "use a Docker engine: --engine docker"],
+            tries=[
+                f"install Python {python}, then run the same command again",
+                "use a Docker engine: --engine docker",
+            ],
         )
     return found

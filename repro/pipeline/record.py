@@ -7,7 +7,9 @@ from pathlib import Path
 from repro.paths import runtime_folder
 
 
-def record(command: list[str], out: Path, *, label: str = "", params: Path | None = None, snapshot_every: int = 0) -> int:
+def record(
+    command: list[str], out: Path, *, label: str = "", params: Path | None = None, snapshot_every: int = 0
+) -> int:
     """Run `command` in the current folder; `out` becomes a run's folder. Returns the exit status.
 
     The runtime is started as a program of its own: the host never imports it.

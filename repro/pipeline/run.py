@@ -5,6 +5,8 @@ from pathlib import Path
 from repro import paths
 from repro import run as runs
 from repro.bundle import Bundle, verify
+from repro.bundle.verify import Damage
+from repro.engine.contract import ImageEngine, Job
 from repro.errors import ReproError
 from repro.events import Sink, silent, step
 from repro.pipeline.place import EngineName, Place, choose
@@ -12,7 +14,9 @@ from repro.run import Ended, RunOptions
 from repro.run.cards import cards
 
 
-def run(bundle: Bundle, engine: EngineName, options: RunOptions, sink: Sink = silent, out: Path | None = None) -> Ended:
+def run(
+    bundle: Bundle, engine: EngineName, options: RunOptions, sink: Sink = silent, out: Path | None = None
+) -> Ended:
     """Run `bundle` and return the finished run.
 
     Raises:
@@ -26,7 +30,10 @@ def run(bundle: Bundle, engine: EngineName, options: RunOptions, sink: Sink = si
     folder = (out or bundle.path / "runs") / run_id
     folder.mkdir(parents=True)
     try:
-        job = _container(bundle, place, folder, run_id, options) if place.images else _inplace(bundle, place, folder, run_id, options, sink)
+        if place.images:
+            job = _container(bundle, place.images, folder, run_id, options)
+        else:
+            job = _inplace(bundle, place, folder, run_id, options, sink)
         return runs.start(place.engine, job, folder, run_id, options, sink)
     finally:
         if not any(folder.iterdir()):
@@ -42,7 +49,7 @@ def check_whole(bundle: Bundle, sink: Sink) -> None:
             raise damaged(bundle, damage)
 
 
-def damaged(bundle: Bundle, damage: list) -> ReproError:  # type: ignore[type-arg]
+def damaged(bundle: Bundle, damage: list[Damage]) -> ReproError:
     """The error that names every damaged file."""
     return ReproError(
         "bundle-damaged",
@@ -54,10 +61,9 @@ def damaged(bundle: Bundle, damage: list) -> ReproError:  # type: ignore[type-ar
     )
 
 
-def _container(bundle: Bundle, place: Place, folder: Path, run_id: str, options: RunOptions):  # type: ignore[no-untyped-def]
-    assert place.images is not None
+def _container(bundle: Bundle, engine: ImageEngine, folder: Path, run_id: str, options: RunOptions) -> Job:
     tag = f"repro/{bundle.manifest.name}:{bundle.manifest.id[:12]}"
-    found = place.images.find(tag)
+    found = engine.find(tag)
     if found is None or found.labels.get("dev.reprobundle.id") != bundle.manifest.id:
         raise ReproError(
             "bundle-not-built",
@@ -65,9 +71,9 @@ def _container(bundle: Bundle, place: Place, folder: Path, run_id: str, options:
             found=f"no image `{tag}`",
             tries=[f"docker build -t {tag} {bundle.path}", "repro run --engine inplace"],
         )
-    return runs.container_job(found.id, folder, run_id, options, place.engine.info().kind)
+    return runs.container_job(found.id, folder, run_id, options, engine.info().kind)
 
 
-def _inplace(bundle: Bundle, place: Place, folder: Path, run_id: str, options: RunOptions, sink: Sink):  # type: ignore[no-untyped-def]
+def _inplace(bundle: Bundle, place: Place, folder: Path, run_id: str, options: RunOptions, sink: Sink) -> Job:
     python = runs.environment(bundle.path, bundle.lock, place.engine, paths.cache() / "envs", sink)
     return runs.inplace_job(bundle.path, python, folder, run_id, options)

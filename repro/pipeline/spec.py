@@ -2,28 +2,26 @@
 
 from typing import Any
 
-import msgspec
-
 from repro import project as projects
 from repro.model.bundle import RunSpec
 from repro.model.project import Project
 from repro.model.snapshot import ParamSet
-
-_NAMED = ("seed", "micro_batch", "accumulation")
+from repro.project.protocol import NAMES
 
 
 def run_spec(project: Project, params: ParamSet, subfolder: str) -> RunSpec:
     """`protocol.json` for a project; names of parameters are replaced by their values.
 
     Raises:
-        config-unknown-parameter: the protocol names a parameter that the file does not have.
+        config-name-unknown: the protocol names a parameter that the file does not have.
+        config-batch: the batch sizes contradict one another.
     """
     settings = project.settings
-    projects.check_names(settings, params.values)
     return RunSpec(
         name=settings.name,
         command=settings.code.command,
         params_file=params.file.rpartition("/")[2],
+        params_path=params.file,
         eval_path=settings.eval.path,
         subfolder=subfolder,
         eval_command=settings.eval.command,
@@ -32,21 +30,15 @@ def run_spec(project: Project, params: ParamSet, subfolder: str) -> RunSpec:
         log=settings.eval.log,
         checkpoint_dir=settings.checkpoint.dir,
         resume=settings.checkpoint.resume,
-        protocol=_protocol(msgspec.structs.asdict(settings.protocol), params.values),
+        protocol=_protocol(project, params),
     )
 
 
-def _protocol(table: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    named = {key: _value(table[key], values) for key in _NAMED}
-    if table["effective_batch"] is None and all(isinstance(named[k], int) for k in ("micro_batch", "accumulation")):
-        named["effective_batch"] = named["micro_batch"] * named["accumulation"]
-    return {**table, **named, "parameters": {key: table[key] for key in _NAMED if isinstance(table[key], str)}}
-
-
-def _value(name: str | int | None, values: dict[str, Any]) -> Any:
-    if not isinstance(name, str):
-        return name
-    found: Any = values
-    for part in name.split("."):
-        found = found[part]
-    return found
+def _protocol(project: Project, params: ParamSet) -> dict[str, Any]:
+    """The table with values, and beside them the names of the parameters that they came from."""
+    table = projects.check_names(project.settings, params.values)
+    declared = {key: getattr(project.settings.protocol, key) for key in NAMES}
+    micro, times = table["micro_batch"], table["accumulation"]
+    if table["effective_batch"] is None and micro and times:
+        table["effective_batch"] = micro * times
+    return {**table, "parameters": {key: name for key, name in declared.items() if isinstance(name, str)}}

@@ -24,9 +24,7 @@ def container_job(image: str, folder: Path, run_id: str, options: RunOptions, en
     )
 
 
-def arguments(
-    out: str, run_id: str, options: RunOptions, engine: str, mounts: dict[str, str]
-) -> list[str]:
+def arguments(out: str, run_id: str, options: RunOptions, engine: str, mounts: dict[str, str]) -> list[str]:
     """The runtime's own options for this run."""
     words = ["--out", out, "--run-id", run_id, "--engine", engine]
     words += ["--label", options.label] if options.label else []

@@ -34,7 +34,18 @@ def environment(bundle: Path, lock: Lock, engine: Engine, envs: Path, sink: Sink
 def _commands(folder: Path, bundle: Path, lock: Lock) -> list[tuple[str, ...]]:
     python = str(folder / "bin" / "python")
     wheels = str(bundle / "wheels")
-    install = (python, "-m", "pip", "--isolated", "--disable-pip-version-check", "--quiet", "install", "--no-index", "--find-links", wheels)
+    install = (
+        python,
+        "-m",
+        "pip",
+        "--isolated",
+        "--disable-pip-version-check",
+        "--quiet",
+        "install",
+        "--no-index",
+        "--find-links",
+        wheels,
+    )
     upgrade = [(*install, str(bundle / "wheels" / lock.installer.file))] if lock.installer else []
     return [
         ("python3", "-m", "venv", "--clear", str(folder)),

@@ -13,7 +13,14 @@ def inplace_job(bundle: Path, python: Path, folder: Path, run_id: str, options: 
     return Job(
         image="",
         argv=(
-            str(python), "-m", "repro_runtime", "run", "--bundle", str(bundle), "--python", str(python),
+            str(python),
+            "-m",
+            "repro_runtime",
+            "run",
+            "--bundle",
+            str(bundle),
+            "--python",
+            str(python),
             *arguments(str(folder), run_id, options, "inplace", mounts),
         ),
         env={"PYTHONDONTWRITEBYTECODE": "1", **options.env},

@@ -54,7 +54,12 @@ def _write_host(engine: Engine, job: Job, folder: Path, run_id: str, options: Ru
         "run_id": run_id,
         "label": options.label,
         "order": options.order,
-        "engine": {"kind": info.kind, "version": info.version, "rootless": info.rootless, "facts": dict(info.facts)},
+        "engine": {
+            "kind": info.kind,
+            "version": info.version,
+            "rootless": info.rootless,
+            "facts": dict(info.facts),
+        },
         "image": job.image,
         "network": job.network,
         "gpus": job.gpus,
@@ -93,10 +98,17 @@ def _failure(record: Attempt, ended: Exit, attempt: Path) -> ReproError:
         )
     if ended.oom:
         return ReproError(
-            "run-out-of-memory", "the program ran out of memory and was killed", found=last,
-            done=f"the record is kept in `{attempt}`", tries=["give the container more memory, or halve the micro-batch and double accumulation"],
+            "run-out-of-memory",
+            "the program ran out of memory and was killed",
+            found=last,
+            done=f"the record is kept in `{attempt}`",
+            tries=["give the container more memory, or halve the micro-batch and double accumulation"],
         )
-    how = f"ended by {record.signal}" if record.signal else f"exit status {record.exit_code if record.exit_code is not None else ended.status}"
+    how = (
+        f"ended by {record.signal}"
+        if record.signal
+        else f"exit status {record.exit_code if record.exit_code is not None else ended.status}"
+    )
     return ReproError(
         "run-program-failed",
         f"the program did not finish: {how}",
