@@ -60,11 +60,12 @@ def main() -> int:
         if url:
             break
     else:
+        python = f"{sys.version_info[0]}.{sys.version_info[1]}"
         print(
-            f"torch: no CPU build of {version} for Python {sys.version_info[0]}.{sys.version_info[1]} is offered "
-            "by any index that pip sees; a CUDA build takes several GB and is not installed unasked",
+            f"torch: no index that pip sees offers a CPU build of {version} for Python {python};",
             file=sys.stderr,
         )
+        print("       a CUDA build takes several GB and is not installed unasked", file=sys.stderr)
         return 1
     where = "a local folder" if url.startswith("file:") else "an index"
     print(f"torch {version}, CPU build: {num_bytes(url) / 1e6:.0f} MB from {where}", file=sys.stderr)

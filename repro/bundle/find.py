@@ -34,15 +34,26 @@ def find_run(word: str, start: Path) -> Path:
     if word and Path(word).is_dir() and _is_run(Path(word)):
         return Path(word)
     here = sorted(p for b in _bundles(start) for p in (b / "runs").glob("*") if _is_run(p))
-    for test in (lambda n: n == word, lambda n: n.startswith(word), lambda n: n.split(".")[-1] == word):
-        matches = [p for p in here if word and test(p.name)]
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
+    for means in (_is, _starts, _is_labelled):
+        if matches := [p for p in here if word and means(p.name, word)]:
             break
     else:
         matches = []
+    if len(matches) == 1:
+        return matches[0]
     raise _not_found("run-not-found", word, matches or here[-8:], "repro run")
+
+
+def _is(name: str, word: str) -> bool:
+    return name == word
+
+
+def _starts(name: str, word: str) -> bool:
+    return name.startswith(word)
+
+
+def _is_labelled(name: str, word: str) -> bool:
+    return name.rpartition(".")[2] == word
 
 
 def known(start: Path) -> list[Path]:

@@ -7,6 +7,7 @@ import click
 from repro import events
 from repro.cli import options
 from repro.cli.answer import Answer
+from repro.engine.contract import EngineName
 
 
 @click.command()
@@ -33,7 +34,7 @@ from repro.cli.answer import Answer
 @options.answers
 def command(
     folder: Path,
-    engine: str,
+    engine: EngineName,
     allow_dirty: bool,
     include: tuple[str, ...],
     sets: tuple[str, ...],
@@ -76,7 +77,7 @@ def command(
         project,
         BuildOptions(
             engine=engine, allow_dirty=allow_dirty, include=include, sets=sets, out=out, relock=relock
-        ),  # type: ignore[arg-type]
+        ),
         sink,
     )
     from repro.cli.summary import bundle_document, bundle_text

@@ -7,6 +7,7 @@ import msgspec
 
 from repro.cli import options
 from repro.cli.answer import Answer
+from repro.engine.contract import EngineName
 
 
 @click.command()
@@ -21,14 +22,16 @@ from repro.cli.answer import Answer
     help="Folder for requirements.lock; default `.repro/lock`.",
 )
 @options.answers
-def command(folder: Path, engine: str, python: str, relock: bool, out: Path | None, answer: Answer) -> None:
-    """Resolve the dependencies in the target's Python, fetch the wheels, and prove that they install offline."""
+def command(
+    folder: Path, engine: EngineName, python: str, relock: bool, out: Path | None, answer: Answer
+) -> None:
+    """Resolve the dependencies in the target's Python, with hashes, and prove that they install offline."""
     from repro import project as projects
     from repro.console import size
     from repro.pipeline.lock import lock
 
     project = projects.load(folder, options.overrides(dependencies__python=python))
-    made, where = lock(project, engine, out, answer.console.sink, relock=relock)  # type: ignore[arg-type]
+    made, where = lock(project, engine, out, answer.console.sink, relock=relock)
     total = sum(w.bytes for w in made.wheels)
     rows = [f"  {w.name}=={w.version}  {size(w.bytes)}  {w.origin}" for w in made.wheels]
     warned = [f"  {w.code}  {w.where}: {w.text}" for w in made.warnings]

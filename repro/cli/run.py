@@ -6,6 +6,7 @@ import click
 
 from repro.cli import options
 from repro.cli.answer import Answer
+from repro.engine.contract import EngineName
 
 
 @click.command()
@@ -55,7 +56,7 @@ from repro.cli.answer import Answer
 @options.answers
 def command(
     bundle: str,
-    engine: str,
+    engine: EngineName,
     sets: tuple[str, ...],
     label: str,
     order: str,
@@ -91,7 +92,7 @@ def command(
         shm_bytes=int(shm_gb * (1 << 30)),
         snapshot_every=snapshot_every,
     )
-    ended = run(found, engine, wishes, answer.console.sink, out)  # type: ignore[arg-type]
+    ended = run(found, engine, wishes, answer.console.sink, out)
     read = side(ended.folder)
     answer.give(
         "run", report.run_document(read.run, read.traces), lambda: report.run_text(read.run, read.traces)

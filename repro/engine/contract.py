@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Literal, Protocol
 
 from repro.events import Sink
+
+
+EngineName = Literal["docker", "inplace"]  # what a user may ask for; docker stands for Podman too
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from repro import bundle as bundles
 from repro import image, lock, paths, snapshot, tarball
 from repro.bundle import Bundle
 from repro.bundle.find import HOME
+from repro.engine.contract import EngineName
 from repro.events import Sink, silent, step
 from repro.files import Aside, folder_aside, write_whole
 from repro.model import canonical
@@ -19,7 +20,7 @@ from repro.model.bundle import Base, ImageRecord, Manifest, RunSpec
 from repro.model.lock import Lock, Proof
 from repro.model.project import Project
 from repro.model.snapshot import EvalSet, ParamSet, Snapshot
-from repro.pipeline.place import EngineName, Place, choose
+from repro.pipeline.place import Place, choose
 from repro.pipeline.spec import run_spec
 
 
@@ -102,11 +103,10 @@ def _gather(project: Project, options: BuildOptions, into: Path, sink: Sink) -> 
         base = _base(project, place, sink)
         shown.detail = base.used
     with step(sink, "snapshot") as shown:
-        code = snapshot.take_code(
-            project, into, allow_dirty=options.allow_dirty, include=options.include, sink=sink
-        )
+        code = snapshot.take_code(project, into, allow_dirty=options.allow_dirty, include=options.include)
+        changes = " + changes" if code.patch else ""
         shown.detail = (
-            f"commit {code.commit[:12]}{' + changes' if code.patch else ''}, {code.num_files} files"
+            f"commit {code.commit[:12]}{changes}, branch {code.branch or 'none'}, {code.num_files} files"
         )
     with step(sink, "params") as shown:
         params = snapshot.take_params(project, into, options.sets)
@@ -138,6 +138,8 @@ def _base(project: Project, place: Place, sink: Sink) -> Base:
 
 def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> ImageRecord | None:
     folder = aside.path
+    record: ImageRecord | None = None
+    proof: Proof | None = None
     _lay(parts, folder, manifest)
     if parts.place.images:
         with step(parts.sink, "image") as shown:
@@ -146,7 +148,6 @@ def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> Im
         proof = Proof(where=f"image {record.tag}", python=parts.lock.python, pip=_pip(parts.lock))
         write_whole(folder / "image.json", canonical.pretty(record))
     else:
-        record = None
         proof = _prove_in_place(parts, folder)
     import msgspec
 

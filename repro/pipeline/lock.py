@@ -5,13 +5,14 @@ from pathlib import Path
 
 from repro import image, paths
 from repro import lock as locks
+from repro.engine.contract import EngineName
 from repro.events import Sink, silent, step
 from repro.files import folder_aside, write_whole
 from repro.model import canonical
 from repro.model.lock import Lock
 from repro.model.project import Project
 from repro.pipeline.build import own_folder
-from repro.pipeline.place import EngineName, choose
+from repro.pipeline.place import choose
 
 
 def lock(

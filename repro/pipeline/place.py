@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from repro.engine.contract import Engine, ImageEngine
+from repro.engine.contract import Engine, EngineName, ImageEngine
 from repro.engine.docker import DockerEngine
 from repro.engine.local import LocalEngine, find_python
 from repro.errors import ReproError
-
-EngineName = Literal["docker", "inplace"]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from repro import paths
 from repro import run as runs
 from repro.bundle import Bundle, verify
 from repro.bundle.verify import Damage
-from repro.engine.contract import ImageEngine, Job
+from repro.engine.contract import EngineName, ImageEngine, Job
 from repro.errors import ReproError
 from repro.events import Sink, silent, step
-from repro.pipeline.place import EngineName, Place, choose
+from repro.pipeline.place import Place, choose
 from repro.run import Ended, RunOptions
 from repro.run.cards import cards
 

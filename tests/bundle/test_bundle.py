@@ -47,7 +47,9 @@ def test_the_id_follows_what_decides_the_result(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "bundle.json").read_bytes() == (tmp_path / "b" / "bundle.json").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["bundle.json", "lock.json", "params.json", "protocol.json", "snapshot.json"])
+@pytest.mark.parametrize(
+    "name", ["bundle.json", "lock.json", "params.json", "protocol.json", "snapshot.json"]
+)
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"schema": 1}', b"null"])
 def test_an_unreadable_part_is_named(bundle: Bundle, name: str, content: bytes) -> None:
     (bundle.path / name).write_bytes(content)

@@ -45,7 +45,9 @@ def test_the_build_says_what_it_made(built: dict[str, object], digits: Path) -> 
     assert {"snapshot", "lock", "image"} <= {step["name"] for step in built["steps"]}  # type: ignore[union-attr]
 
 
-def test_building_again_does_nothing(built: dict[str, object], digits: Path, repro: Repro, base_image: str) -> None:
+def test_building_again_does_nothing(
+    built: dict[str, object], digits: Path, repro: Repro, base_image: str
+) -> None:
     before = os.times()
     said = repro(digits, "build", "--json", "--base", base_image)
     after = os.times()
@@ -77,7 +79,9 @@ def test_the_same_conditions_are_identical(digits: Path, repro: Repro, runs: obj
     assert said.json["first"] is None
 
 
-def test_another_simd_level_is_not_identical_and_no_more_is_claimed(digits: Path, repro: Repro, runs: object) -> None:
+def test_another_simd_level_is_not_identical_and_no_more_is_claimed(
+    digits: Path, repro: Repro, runs: object
+) -> None:
     said = repro(digits, "compare", "first", "scalar", "--json")
     assert (said.status, said.json["verdict"], said.json["numerics"]) == (6, "inconclusive", "untested")
     assert (said.json["first"]["signal"], said.json["first"]["step"]) == ("init", 0)
@@ -107,8 +111,18 @@ def test_a_one_line_edit_changes_one_small_layer(
     assert len(old) == len(new)
     assert sum(a["digest"] != b["digest"] for a, b in zip(old, new, strict=True)) == 1
     history = subprocess.run(
-        ["docker", "history", "--no-trunc", "--human=false", "--format", "{{.Size}}", said.json["image"]["tag"]],
-        capture_output=True, text=True, check=True,
+        [
+            "docker",
+            "history",
+            "--no-trunc",
+            "--human=false",
+            "--format",
+            "{{.Size}}",
+            said.json["image"]["tag"],
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     sizes = [int(line) for line in history.stdout.split()]
     assert max(sizes[: sizes.index(max(sizes))]) < 10**6, "layers above the environment"
@@ -121,11 +135,26 @@ def test_the_bundle_builds_and_runs_without_this_tool(built: dict[str, object], 
     out.mkdir()
     subprocess.run(["docker", "build", "-q", "-t", tag, str(bundle)], check=True, capture_output=True)
     try:
-        helped = subprocess.run(["docker", "run", "--rm", tag, "--help"], capture_output=True, text=True, check=True)
+        helped = subprocess.run(
+            ["docker", "run", "--rm", tag, "--help"], capture_output=True, text=True, check=True
+        )
         assert "--out" in helped.stdout
         subprocess.run(
-            ["docker", "run", "--rm", "--network", "none", "-v", f"{out}:/out", tag, "run", "--set", "epochs=1"],
-            capture_output=True, check=True,
+            [
+                "docker",
+                "run",
+                "--rm",
+                "--network",
+                "none",
+                "-v",
+                f"{out}:/out",
+                tag,
+                "run",
+                "--set",
+                "epochs=1",
+            ],
+            capture_output=True,
+            check=True,
         )
     finally:
         subprocess.run(["docker", "image", "rm", "-f", tag], capture_output=True, check=False)

@@ -1,5 +1,6 @@
 """A project without torch, in a container and in place; failures of the contained program; kills."""
 
+import json
 import os
 import signal
 import subprocess
@@ -28,7 +29,13 @@ def test_a_project_without_torch_runs_and_says_so(tiny: Path, repro: Repro, bund
     said = repro(tiny, "run", bundle, "--engine", engine, "--label", f"no-torch-{engine}", "--json")
     assert said.status == 0, said.out + said.err
     assert said.json["metrics"] == {"score": 1.0}
-    assert said.json["recorder"] == {"loaded": True, "torch": False, "steps": 0} | said.json["recorder"]
+    record = json.loads((Path(said.json["run"]["path"]) / "attempt-1" / "run.json").read_text())
+    assert record["engine"] == engine
+    assert {key: record["recorder"][key] for key in ("loaded", "torch", "steps")} == {
+        "loaded": True,
+        "torch": False,
+        "steps": 0,
+    }
 
 
 def test_both_engines_left_the_same_kind_of_record(tiny: Path, repro: Repro, bundle: str) -> None:
@@ -36,7 +43,10 @@ def test_both_engines_left_the_same_kind_of_record(tiny: Path, repro: Repro, bun
         assert repro(tiny, "run", bundle, "--engine", engine, "--label", f"pair-{engine}", "-q").status == 0
     said = repro(tiny, "compare", "pair-docker", "pair-inplace", "--json")
     assert said.json["verdict"] != "incomparable"
-    assert next(row for row in said.json["metrics"] if row["name"] == "score")["difference"] in ("0x0.0p+0", 0)
+    assert next(row for row in said.json["metrics"] if row["name"] == "score")["difference"] in (
+        "0x0.0p+0",
+        0,
+    )
 
 
 def test_the_status_of_a_failed_program_is_passed_on(tiny: Path, repro: Repro, bundle: str) -> None:
@@ -67,10 +77,25 @@ def test_a_killed_build_leaves_nothing_that_looks_whole(
     tiny: Path, repro: Repro, shared_cache: dict[str, str], base_image: str, tmp_path: Path, after: float
 ) -> None:
     out = tmp_path / "bundles"
-    argv = [sys.executable, "-m", "repro", "build", "--json", "--base", base_image, "-o", str(out), "--set", "lr=0.25"]
+    argv = [
+        sys.executable,
+        "-m",
+        "repro",
+        "build",
+        "--json",
+        "--base",
+        base_image,
+        "-o",
+        str(out),
+        "--set",
+        "lr=0.25",
+    ]
     build = subprocess.Popen(
-        argv, cwd=tiny, env={**os.environ, **shared_cache, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        argv,
+        cwd=tiny,
+        env={**os.environ, **shared_cache, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     time.sleep(after)
     build.send_signal(signal.SIGKILL)

@@ -6,8 +6,13 @@ from hypothesis import strategies as st
 from repro.model import canonical, number
 
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(st.characters(blacklist_categories=("Cs",))),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(blacklist_categories=("Cs",))), inner),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.text(st.characters(blacklist_categories=("Cs",))),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text(st.characters(blacklist_categories=("Cs",))), inner)
+    ),
     max_leaves=12,
 )
 

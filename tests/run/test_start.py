@@ -26,7 +26,9 @@ class RecordingEngine(FakeEngine):
         folder = next(bind.host for bind in job.binds if bind.inside == "/out")
         if self.record is not None:
             (folder / "attempt-1").mkdir()
-            (folder / "attempt-1" / "run.json").write_text(json.dumps({"schema": 1, "attempt": 1, **self.record}))
+            (folder / "attempt-1" / "run.json").write_text(
+                json.dumps({"schema": 1, "attempt": 1, **self.record})
+            )
             (folder / "attempt-1" / "log.txt").write_text(self.log)
         output(self.log.encode())
         return self.ended
@@ -117,5 +119,12 @@ def test_an_engine_that_dies_leaves_no_result(tmp_path: Path) -> None:
     options = RunOptions()
     job = runs.container_job("sha256:i", tmp_path, "id-1", options, "fake")
     with pytest.raises(KeyboardInterrupt):
-        runs.start(Dying(), job, tmp_path, "id-1", options, lambda e: said.append(e) if isinstance(e, Output) else None)
+        runs.start(
+            Dying(),
+            job,
+            tmp_path,
+            "id-1",
+            options,
+            lambda e: said.append(e) if isinstance(e, Output) else None,
+        )
     assert not (tmp_path / "result.json").exists()
