@@ -1,0 +1,115 @@
+"""Joins gate, measurement and the two questions into one verdict."""
+
+from collections.abc import Collection, Sequence
+
+from repro.compare import cause, conditions, protocol
+from repro.compare.measured import Measured, notes, take
+from repro.compare.numerics import numerics
+from repro.compare.outcome import outcome
+from repro.compare.side import Side, names
+from repro.compare.words import strongest
+from repro.model.verdict import ProtocolDifference, Verdict
+
+
+def judge(a: Side, b: Side, *, allow: Collection[str] = ()) -> Verdict:
+    """The verdict for a reference `a` and a candidate `b`.
+
+    Everything is compared as far as the records go, whatever the word on top: an `incomparable`
+    verdict still says where the runs part. `allow` holds protocol keys, or leading parts of dotted
+    keys, that may differ; the verdict says so.
+    """
+    name_a, name_b = names(a, b)
+    gate = protocol.differences(a, b, allow)
+    found = take(a, b)
+    answer, why_numerics = numerics(a, b, found)
+    end, why_outcome = outcome(a, b, answer, found)
+    differing = conditions.differing(a, b)
+    return Verdict(
+        verdict=_word(a, b, gate, answer, end, found),
+        numerics=answer,
+        outcome=end,
+        a=name_a,
+        b=name_b,
+        first=found.first,
+        signals=found.signals,
+        protocol_differences=gate,
+        conditions_that_differ=differing,
+        metrics=found.results.table,
+        flips=found.results.flips,
+        cause=cause.likely(found, gate, differing),
+        evidence=[*_gate_said(gate, allow), *why_numerics, *why_outcome, *notes(found)],
+        not_controlled=_not_controlled(a, b, found),
+    )
+
+
+def compare_many(reference: Side, others: Sequence[Side], *, allow: Collection[str] = ()) -> list[Verdict]:
+    """One verdict for each of `others` against the reference, in their order."""
+    return [judge(reference, other, allow=allow) for other in others]
+
+
+def _word(a: Side, b: Side, gate: list[ProtocolDifference], answer: str, end: str, found: Measured) -> str:
+    holds = {answer, end}
+    if protocol.forbids(gate):
+        holds.add("incomparable")
+    if not (a.run.complete and b.run.complete):
+        holds.add("incomplete")
+    if found.differs:
+        holds.add("inconclusive")  # a difference was seen, and what it means is open
+    return strongest(holds)
+
+
+def _gate_said(gate: list[ProtocolDifference], allow: Collection[str]) -> list[str]:
+    refused = [row.key for row in gate if row.class_ == protocol.MUST and not row.allowed]
+    allowed = [row.key for row in gate if row.allowed]
+    used = {key for key in allow if any(protocol.covers(key, row.key) for row in gate)}
+    said = [f"must be equal and differs: {', '.join(refused)}"] if refused else []
+    said += [f"allowed to differ by request: {', '.join(allowed)}"] if allowed else []
+    said += [f"`--allow {key}` had no effect: no such thing differs" for key in sorted(set(allow) - used)]
+    return said
+
+
+def _not_controlled(a: Side, b: Side, found: Measured) -> list[str]:
+    said = protocol.unknown_parts(a, b)
+    for name, tally in found.tallies.items():
+        if not tally.compared and not tally.differs:
+            said.append(f"{name}: {_why_not(name, found)}")
+        elif tally.missing:
+            said.append(f"{name}: {_gaps(tally.missing)}")
+    said += [f"eval: {sentence}" for sentence in found.results.alone]
+    if found.results.unjudged:
+        said.append(f"metrics that measure time were not compared: {', '.join(found.results.unjudged)}")
+    if _printed_otherwise(a, b) and not (found.results.metrics or found.results.rows):
+        said.append("output: what the programs printed differs, and was not compared")
+    said += [
+        f"conditions: not recorded in {n}" for n, side in (("a", a), ("b", b)) if not side.run.conditions
+    ]
+    if _random_hashes(a) and _random_hashes(b):
+        said.append("hash seed: random in both runs, so sets of strings may be walked in another order")
+    return said
+
+
+def _why_not(name: str, found: Measured) -> str:
+    if missing := found.tallies[name].missing:
+        return f"not compared, {_gaps(missing)}"
+    if name == "forward":
+        return "not compared, outputs of modules are not recorded"
+    if name == "init" and any(pair.a.begins != pair.b.begins for pair in found.pairs.values()):
+        return "not compared, one run goes on from a later state of the other"
+    if name == "rng" and found.steps():
+        return "not compared, no recorded step drew from a generator that both sides recorded"
+    return "not compared, recorded by neither run"
+
+
+def _gaps(missing: dict[str, int]) -> str:
+    return " and ".join(
+        f"{count} values are not recorded in {side}" for side, count in sorted(missing.items())
+    )
+
+
+def _random_hashes(side: Side) -> bool:
+    return side.run.conditions.get("hash_seed") in ("random", "", None) and bool(side.run.conditions)
+
+
+def _printed_otherwise(a: Side, b: Side) -> bool:
+    x, y = a.run.files.get("log.txt"), b.run.files.get("log.txt")
+    return x is not None and y is not None and x != y
