@@ -7,7 +7,6 @@ from typing import IO, Literal, Protocol
 
 from repro.events import Sink
 
-
 EngineName = Literal["docker", "inplace"]  # what a user may ask for; docker stands for Podman too
 
 

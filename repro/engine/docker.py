@@ -1,0 +1,221 @@
+"""The container engine: Docker or Podman, through the docker SDK.
+
+The SDK is imported inside functions, since importing it takes longer than many a command.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any
+
+from repro.engine import archive, containers, failures, gpus, ownership
+from repro.engine.buildlog import BuildLog
+from repro.engine.connect import Endpoint, connect
+from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job
+from repro.engine.pulllog import PullLog
+from repro.errors import ReproError
+from repro.events import Sink
+from repro.redact import text as redacted
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+# What each of our images carries, so that they can be told from others. The Dockerfile says it by itself:
+# given to the builder it would be an instruction more than a plain `docker build` has.
+OURS = {ownership.OURS: "1"}
+
+
+class DockerEngine:
+    """An `ImageEngine`; connects when first asked for something."""
+
+    @cached_property
+    def _session(self) -> "tuple[DockerClient, Endpoint]":
+        return connect()
+
+    @property
+    def client(self) -> "DockerClient":
+        """The SDK's client, connected."""
+        return self._session[0]
+
+    @property
+    def _api(self) -> Any:
+        """The SDK's lower level, which has no type annotations of its own."""
+        return self.client.api
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        with _asking("describing itself"):
+            return dict(self.client.info())
+
+    def info(self) -> EngineInfo:
+        """What answered and how; raises engine-unreachable, engine-permission or engine-too-old."""
+        with _asking("describing itself"):
+            version = self.client.version()
+        facts = self._facts
+        return EngineInfo(
+            kind="podman" if _is_podman(version) else "docker",
+            version=str(version.get("Version", "unknown")),
+            endpoint=redacted(self._session[1].url),
+            rootless=_is_rootless(facts),
+            storage=str(facts.get("Driver", "")),
+            architecture=_architecture(str(facts.get("Architecture", ""))),
+            facts=_text_facts(facts, version, self._session[1]),
+        )
+
+    def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+        """Run a job in a container of its own; see `Engine.run`."""
+        host = containers.Host(rootless=_is_rootless(self._facts), cdi=gpus.offers_cdi(self._facts))
+        with _asking(f"running a container of `{job.image}`"):
+            return containers.run(self.client, host, job, output)
+
+    def find(self, reference: str) -> ImageInfo | None:
+        """The image of that name or id that is held here, or None."""
+        from docker.errors import ImageNotFound
+
+        with _asking(f"looking for image `{reference}`"):
+            try:
+                return _image_info(self._api.inspect_image(reference))
+            except ImageNotFound:
+                return None
+
+    def pull(self, reference: str, sink: Sink) -> ImageInfo:
+        """Fetch an image from its registry; raises base-not-found or registry-unreachable."""
+        from docker.errors import APIError
+
+        name, tag = _name_and_tag(reference)
+        try:
+            messages = self._api.pull(name, tag=tag, stream=True, decode=True)
+            PullLog(reference, sink).read(messages)
+        except APIError as problem:
+            raise failures.pull_failed(reference, str(problem.explanation or problem)) from problem
+        return self._must_find(reference)
+
+    def build(self, context: IO[bytes], tag: str, sink: Sink, *, network: bool = False) -> ImageInfo:
+        """Build with the classic builder, which every engine has; see `ImageEngine.build`."""
+        log = BuildLog(sink)
+        with _asking(f"building `{tag}`"):
+            messages = self._api.build(
+                fileobj=context,
+                custom_context=True,
+                tag=tag,
+                rm=True,
+                forcerm=True,
+                pull=False,
+                decode=True,
+                # The settings file of the docker CLI may hold a proxy with a password: not for our images.
+                use_config_proxy=network,
+                network_mode=None if network else "none",
+            )
+            log.read(messages)
+        return self._must_find(tag)
+
+    def load_root(self, root: IO[bytes], tag: str, config: Mapping[str, object]) -> ImageInfo:
+        """Make an image of one layer; `config` in OCI's words (Env, Cmd, Labels, …). Same bytes, same id."""
+        labelled = dict(config) | {"Labels": {**OURS, **_labels(config)}}
+        with archive.layer_of(root) as layer, _asking(f"loading `{tag}`"):
+            image = archive.one_layer(layer, tag, labelled, self.info().architecture)
+            messages = list(self._api.load_image(image.pieces))
+        if errors := [str(message["error"]) for message in messages if "error" in message]:
+            raise failures.request_failed(f"loading `{tag}`", errors[0])
+        found = self._must_find(tag)
+        if found.layers != (image.diff_id,):
+            raise failures.request_failed(
+                f"loading `{tag}`", f"layers {found.layers} instead of {image.diff_id}"
+            )
+        return found
+
+    def tag(self, image_id: str, tag: str) -> None:
+        """Give an image one more name."""
+        name, version = _name_and_tag(tag)
+        with _asking(f"naming an image `{tag}`"):
+            self._api.tag(image_id, name, version, force=True)
+
+    def remove(self, reference: str) -> None:
+        """Remove an image name, and the image with its last one; absent is fine."""
+        from docker.errors import ImageNotFound
+
+        with _asking(f"removing image `{reference}`"):
+            try:
+                self._api.remove_image(reference)
+            except ImageNotFound:
+                return
+
+    def leftovers(self) -> list[ownership.Leftover]:
+        """Containers that run on though their tool was killed."""
+        with _asking("listing containers"):
+            return ownership.leftovers(self.client)
+
+    def _must_find(self, reference: str) -> ImageInfo:
+        found = self.find(reference)
+        if found is None:
+            raise failures.request_failed(
+                f"making `{reference}`", "it said that all went well, and has no such image"
+            )
+        return found
+
+
+@contextmanager
+def _asking(doing: str) -> Iterator[None]:
+    """Turn the SDK's exceptions into engine-failed or disk-full, saying what was being done."""
+    from docker.errors import APIError, DockerException
+    from requests.exceptions import RequestException
+
+    try:
+        yield
+    except ReproError:
+        raise
+    except APIError as problem:
+        raise failures.request_failed(doing, str(problem.explanation or problem)) from problem
+    except (DockerException, RequestException) as problem:
+        raise failures.request_failed(doing, str(problem)) from problem
+
+
+def _name_and_tag(reference: str) -> tuple[str, str | None]:
+    """The SDK wants name and tag apart; a digest counts as a tag. No tag means `latest`, not all of them."""
+    if "@" in reference:
+        name, _, digest = reference.partition("@")
+        return name, digest
+    name, colon, tag = reference.rpartition(":")
+    return (name, tag) if colon and "/" not in tag else (reference, "latest")
+
+
+def _image_info(raw: Mapping[str, Any]) -> ImageInfo:
+    return ImageInfo(
+        id=str(raw["Id"]),
+        tags=tuple(raw.get("RepoTags") or ()),
+        repo_digests=tuple(raw.get("RepoDigests") or ()),
+        layers=tuple(raw.get("RootFS", {}).get("Layers") or ()),
+        bytes=int(raw.get("Size", 0)),
+        labels=dict(_labels(raw.get("Config") or {})),
+    )
+
+
+def _labels(config: Mapping[str, Any]) -> Mapping[str, str]:
+    return config.get("Labels") or {}
+
+
+def _is_podman(version: Mapping[str, Any]) -> bool:
+    components = version.get("Components") or ()
+    return any("podman" in str(part.get("Name", "")).lower() for part in components)
+
+
+def _is_rootless(facts: Mapping[str, Any]) -> bool:
+    options = facts.get("SecurityOptions") or ()
+    return bool(facts.get("Rootless")) or any("name=rootless" in str(option) for option in options)
+
+
+def _architecture(machine: str) -> str:
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def _text_facts(facts: Mapping[str, Any], version: Mapping[str, Any], endpoint: Endpoint) -> dict[str, str]:
+    return {
+        "origin": endpoint.origin,
+        "api": str(version.get("ApiVersion", "")),
+        "kernel": str(facts.get("KernelVersion", "")),
+        "system": str(facts.get("OperatingSystem", "")),
+        "cpus": str(facts.get("NCPU", "")),
+        "memory_bytes": str(facts.get("MemTotal", "")),
+        "runtimes": " ".join(sorted(facts.get("Runtimes") or ())),
+        "cdi": "yes" if gpus.offers_cdi(dict(facts)) else "no",
+    }

@@ -1,0 +1,66 @@
+"""Labels that tell whose a container is, and the containers whose owner has died.
+
+A tool that is killed outright cannot remove its container, which would then train unseen.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+OURS = "dev.reprobundle"
+PID = "dev.reprobundle.pid"
+RUN = "dev.reprobundle.run"
+_PLACE = "dev.reprobundle.place"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A container that runs on though its owner is dead; `run` is the run's id, or empty."""
+
+    id: str
+    name: str
+    run: str
+
+
+def owner_labels() -> dict[str, str]:
+    """Labels that name this very process, so that a reused process number is not taken for it."""
+    return {OURS: "1", PID: f"{os.getpid()}:{_started(os.getpid())}", _PLACE: _place()}
+
+
+def leftovers(client: "DockerClient") -> list[Leftover]:
+    """Running containers of this tool, started from here, whose process is no longer there."""
+    found = []
+    ours: dict[str, str | list[str] | bool] = {"label": [f"{OURS}=1", PID]}
+    for container in client.containers.list(filters=ours, ignore_removed=True):
+        labels = container.labels
+        # Another machine or process namespace may use the same engine: its numbers mean nothing here.
+        if labels.get(_PLACE) != _place() or _is_alive(labels[PID]):
+            continue
+        found.append(Leftover(container.id or "", container.name or "", labels.get(RUN, "")))
+    return found
+
+
+def _place() -> str:
+    """This boot of this machine and this process namespace."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return "unknown"
+
+
+def _started(pid: int) -> str:
+    """Clock ticks from boot to the process's start: field 22 of its stat line (proc(5))."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _is_alive(owner: str) -> bool:
+    pid, _, started = owner.partition(":")
+    return pid.isdigit() and bool(started) and _started(int(pid)) == started

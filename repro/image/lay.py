@@ -1,0 +1,26 @@
+"""Write what a bundle's folder needs to be built by anyone: Dockerfile, .dockerignore, REPRODUCING.md."""
+
+from pathlib import Path
+
+from repro.files import write_whole
+from repro.image.dockerfile import dockerignore, facts, render
+from repro.image.reproducing import reproducing
+from repro.model.bundle import Manifest
+from repro.model.lock import Lock
+from repro.model.snapshot import Snapshot
+
+
+def lay(folder: Path, manifest: Manifest, lock: Lock, snapshot: Snapshot) -> None:
+    """Write the three files into a bundle's folder, whose `eval/` and `params/` are there already."""
+    given = facts(
+        manifest.name,
+        manifest.id,
+        manifest.base,
+        lock,
+        snapshot,
+        has_eval=(folder / "eval").is_dir(),
+        has_params=(folder / "params").is_dir(),
+    )
+    write_whole(folder / "Dockerfile", render(given).encode())
+    write_whole(folder / ".dockerignore", dockerignore().encode())
+    write_whole(folder / "REPRODUCING.md", reproducing(given).encode())

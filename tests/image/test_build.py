@@ -1,0 +1,211 @@
+"""Bundles built by a real engine: what runs, what changes, what is refused."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from repro import image
+from repro.engine.contract import Bind, Exit, Job
+from repro.engine.docker import DockerEngine
+from repro.errors import ReproError
+from repro.events import Progress, Sink, silent
+from repro.model.bundle import ImageRecord
+
+from . import bundles
+
+pytestmark = pytest.mark.docker
+ORDINARY = 1000
+
+
+@dataclass(frozen=True)
+class Built:
+    tiny: bundles.Tiny
+    record: ImageRecord
+    events: list[object]
+
+
+@pytest.fixture(scope="module")
+def built(engine: DockerEngine, base_image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
+    """One bundle built once, for the tests that only look at it."""
+    with bundles.laid(engine, base_image, tmp_path_factory.mktemp("built")) as tiny:
+        seen: list[object] = []
+        yield Built(tiny, build(tiny, engine, seen.append), seen)
+
+
+def build(tiny: bundles.Tiny, engine: DockerEngine, sink: Sink = silent) -> ImageRecord:
+    return image.build(tiny.folder, tiny.manifest, tiny.lock, engine, sink)
+
+
+def run(engine: DockerEngine, reference: str, out: Path, **more: object) -> tuple[Exit, str]:
+    pieces: list[bytes] = []
+    ended = engine.run(Job(reference, (), binds=(Bind(out, "/out", True),), **more), pieces.append)
+    return ended, b"".join(pieces).decode()
+
+
+@pytest.fixture
+def out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    if os.getuid() == 0:
+        os.chown(folder, ORDINARY, ORDINARY)
+        monkeypatch.setattr(os, "getuid", lambda: ORDINARY)
+        monkeypatch.setattr(os, "getgid", lambda: ORDINARY)
+    return folder
+
+
+def test_a_bundle_runs_by_itself(engine: DockerEngine, built: Built, out: Path) -> None:
+    tiny, made = built.tiny, built.record
+    assert made.tag == image.image_tag(tiny.manifest.name, tiny.manifest.id)
+    assert [e.done for e in built.events if isinstance(e, Progress)][:3] == [1, 2, 3]
+    ended, said = run(engine, made.id, out)
+    assert ended.status == 0, said
+    assert f"training with tinydep-1.0 lr 0.5 as {os.getuid()}" in said
+    assert "eval one two three" in said
+    assert "no network" in said
+    record = next(out.rglob("run.json"))
+    assert json.loads(record.read_text())["bundle"]["id"] == tiny.manifest.id
+    assert {path.stat().st_uid for path in out.rglob("*")} == {os.getuid()}
+    failed, _said = run(engine, made.id, out, env={"END_AS": "9"})
+    assert failed.status == 9
+
+
+def test_a_second_build_is_none(engine: DockerEngine, built: Built) -> None:
+    seen: list[object] = []
+    assert build(built.tiny, engine, seen.append) == built.record
+    assert seen == []
+
+
+def test_one_edited_line_is_one_small_layer(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    before = build(tiny, engine)
+    after = build(tiny.edited(bundles.TRAIN.replace("training with", "now training with")), engine)
+    assert before.id != after.id
+    changed = [new for old, new in zip(before.layers, after.layers, strict=True) if old != new]
+    assert changed == after.layers[-1:]
+    history = engine.client.api.history(after.id)
+    sizes = [row["Size"] for row in history if row["Size"]]
+    assert sizes[0] < 1_000_000
+
+
+def test_labels_and_environment(engine: DockerEngine, built: Built) -> None:
+    tiny, made = built.tiny, built.record
+    config = engine.client.api.inspect_image(made.id)["Config"]
+    assert config["Entrypoint"] == ["/opt/env/bin/python", "-m", "repro_runtime"]
+    assert config["Cmd"] == ["run"]
+    assert config["WorkingDir"] == "/opt/repro"
+    assert config["Labels"]["dev.reprobundle.id"] == tiny.manifest.id
+    assert config["Labels"]["org.opencontainers.image.created"] == "2023-11-14T22:13:20Z"
+    assert config["Labels"]["org.opencontainers.image.revision"] == "a" * 40
+    assert "PYTHONDONTWRITEBYTECODE=1" in config["Env"]
+    assert not any(line.startswith("PYTHONHASHSEED") for line in config["Env"])
+    assert os.uname().nodename not in json.dumps(config["Labels"])
+
+
+LIST = """
+import hashlib, os
+for top in ("/opt/env", "/opt/repro"):
+    for folder, _dirs, names in sorted(os.walk(top)):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            mode = os.lstat(path).st_mode
+            data = os.readlink(path).encode() if os.path.islink(path) else open(path, "rb").read()
+            print(path, oct(mode), hashlib.sha256(data).hexdigest())
+"""
+
+
+def listing(engine: DockerEngine, reference: str) -> list[str]:
+    pieces: list[bytes] = []
+    engine.run(Job(reference, ("-c", LIST), entrypoint=("python3",), user="root"), pieces.append)
+    return b"".join(pieces).decode().splitlines()
+
+
+def clients() -> list[tuple[str, str]]:
+    """Command lines of docker on this machine, with BuildKit where one has it built in."""
+    found = [("docker", "0")]
+    old = Path("/usr/bin/docker")
+    if (
+        old.exists()
+        and b"20.10" in subprocess.run([old, "version"], capture_output=True, check=False).stdout[:200]
+    ):
+        found.append((str(old), "1"))
+    return found
+
+
+def test_plain_docker_build_gives_the_same_files(engine: DockerEngine, built: Built) -> None:
+    tiny, made = built.tiny, built.record
+    wanted = listing(engine, made.id)
+    assert any("/opt/repro/bundle/code/train.py" in line for line in wanted)
+    assert any(line.split()[0].endswith(".pyc") and "tinydep" in line for line in wanted)
+    for number, (client, buildkit) in enumerate(clients()):
+        tag = f"repro/{tiny.manifest.name}:plain-{number}"
+        # The classic builder is the one that has just built it; another must not take its layers.
+        fresh = ["--no-cache"] if buildkit == "1" else []
+        done = subprocess.run(
+            [client, "build", *fresh, "--network", "none", "--tag", tag, "."],
+            cwd=tiny.folder,
+            env=os.environ | {"DOCKER_BUILDKIT": buildkit},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert listing(engine, tag) == wanted
+        shown = subprocess.run(
+            [client, "run", "--rm", tag, "--help"], capture_output=True, text=True, check=False
+        )
+        assert shown.returncode == 0, shown.stderr
+
+
+def test_a_wheel_that_is_not_the_locked_one(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    bundles.wheel(tiny.folder / "wheels", code="WORD = 'other'\n")
+    with pytest.raises(ReproError) as caught:
+        build(tiny, engine)
+    assert caught.value.code == "image-build-failed"
+    assert caught.value.why == "a wheel is not the file that was locked"
+    assert engine.find(image.image_tag(tiny.manifest.name, tiny.manifest.id)) is None
+
+
+def test_a_broken_runtime_is_no_good_image(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    (tiny.folder / "repro_runtime" / "__main__.py").write_text("raise SystemExit('broken')\n")
+    with pytest.raises(ReproError) as caught:
+        build(tiny, engine)
+    assert caught.value.code == "image-runtime-failed"
+    assert engine.find(image.image_tag(tiny.manifest.name, tiny.manifest.id)) is None
+
+
+def test_a_missing_library_names_its_package(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    code = "raise ImportError('libGL.so.1: cannot open shared object file: No such file or directory')\n"
+    made = bundles.wheel(tiny.folder / "wheels", code=code)
+    (tiny.folder / "requirements.lock").write_text(f"tinydep==1.0 --hash=sha256:{made.sha256}\n")
+    # Only packages with native code are tried; the file's name is what says so.
+    native = msgspec.structs.replace(made, file=made.file.replace("none-any", "abi3-linux_x86_64"))
+    changed = tiny.with_lock(msgspec.structs.replace(tiny.lock, wheels=[native]))
+    with pytest.raises(ReproError) as caught:
+        build(changed, engine)
+    assert caught.value.code == "image-import-failed"
+    assert 'system = ["libgl1"]' in caught.value.tries[0]
+
+
+def test_another_base_under_the_same_name(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    base = msgspec.structs.replace(tiny.manifest.base, layers=["sha256:" + "0" * 64])
+    other = replace(tiny, manifest=msgspec.structs.replace(tiny.manifest, base=base))
+    with pytest.raises(ReproError) as caught:
+        build(other, engine)
+    assert caught.value.code == "base-changed"
+
+
+@pytest.mark.net
+def test_debian_packages_are_installed_and_said(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    seen: list[object] = []
+    wanted = tiny.with_lock(msgspec.structs.replace(tiny.lock, system=["libgl1"]))
+    made = build(wanted, engine, seen.append)
+    assert any("not reproducible" in getattr(event, "text", "") for event in seen)
+    pieces: list[bytes] = []
+    code = "import ctypes; ctypes.CDLL('libGL.so.1'); print('loaded')"
+    engine.run(Job(made.id, ("-c", code), entrypoint=("python3",)), pieces.append)
+    assert b"".join(pieces) == b"loaded\n"
