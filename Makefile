@@ -49,7 +49,10 @@ fmt: $(BIN)/repro ## format the code
 dist: $(BIN)/repro ## build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+golden: $(BIN)/repro ## record the golden traces of the examples anew
+	@sh scripts/golden.sh
+
 clean: ## remove what these targets made, but no image and no bundle
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache
 
-.PHONY: help dev engine demo test unit lint type fmt dist clean
+.PHONY: help dev engine demo test unit lint type fmt dist golden clean

@@ -7,7 +7,7 @@ Text is complete without colour.
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from repro import events
@@ -86,16 +86,15 @@ class Console:
             ("try", error.tries),
         ]
         for word, value in rows:
-            for text in (value,) if isinstance(value, str) else value:
-                if text:
-                    self._block(word, text)
-        self._block("see", f"repro explain {error.code}")
+            self._block(word, [value] if isinstance(value, str) else value)
+        self._block("see", [f"repro explain {error.code}"])
 
-    def _block(self, word: str, text: str) -> None:
-        first, *rest = text.splitlines() or [""]
-        self.line(f"  {self.style(f'{word:<7}', 'dim')} {first}")
-        for more in rest:
-            self.line(f"          {more}")
+    def _block(self, word: str, texts: Iterable[str]) -> None:
+        """Lines beside one word, which stands only at the first; empty texts are left out."""
+        lines = [line for text in texts if text for line in text.splitlines()]
+        for number, line in enumerate(lines):
+            shown = self.style(f"{word:<7}", "dim") if number == 0 else " " * 7
+            self.line(f"  {shown} {line}".rstrip())
 
 
 def _columns() -> int:

@@ -9,7 +9,7 @@ from repro.model import canonical
 from repro.model.bundle import Base, Identity, Manifest, RunSpec
 from repro.model.lock import Lock
 from repro.model.snapshot import EvalSet, FileEntry, ParamSet, Snapshot
-from repro.paths import runtime_folder
+from repro.paths import runtime_folder, template_folder
 
 NOT_LISTED = ("bundle.json", "image.json", "runs")
 
@@ -34,15 +34,12 @@ def identity_of(
 
 
 def runtime_digest() -> str:
-    """Digest over the runtime's files, by name and content."""
-    members = tarball.folder_members(runtime_folder(), "")
-    return canonical.digest(
-        {
-            m.name: sha256_file(m.source)
-            for m in members
-            if isinstance(m.source, Path) and m.name.endswith(".py")
-        }
-    )
+    """Digest over what stands around the code: the runtime's files and the Dockerfile's template."""
+    members = [
+        *tarball.folder_members(runtime_folder(), "repro_runtime"),
+        tarball.Member("Dockerfile.j2", template_folder() / "Dockerfile.j2"),
+    ]
+    return canonical.digest({m.name: sha256_file(m.source) for m in members if isinstance(m.source, Path)})
 
 
 def assemble(folder: Path, *, name: str, identity: Identity, base: Base) -> Manifest:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from repro.errors import ReproError
+from repro.model.run import plain_word
 
 HOME = ".repro"
 
@@ -53,7 +54,7 @@ def _starts(name: str, word: str) -> bool:
 
 
 def _is_labelled(name: str, word: str) -> bool:
-    return name.rpartition(".")[2] == word
+    return bool(plain_word(word)) and name.rpartition(".")[2] == plain_word(word)
 
 
 def known(start: Path) -> list[Path]:

@@ -41,6 +41,7 @@ def likely(found: Measured, protocol: list[ProtocolDifference], conditions: list
     if first is None:
         return None
     names = [BUFFERS_ALONE] if found.buffers_alone else []
+    names += [f"unseeded generator: {name}" for name in found.unseeded]
     names += [row.key for row in protocol if row.class_ != "recorded"] + [row.key for row in conditions]
     rivals = [row.key for row in protocol if row.class_ == "must-equal"]
     rivals += [row.key for row in conditions if row.risk == "high"]

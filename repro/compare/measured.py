@@ -48,6 +48,11 @@ class Measured:
         return {name: seen[name].signal() for name in SIGNALS if name in seen}
 
     @property
+    def unseeded(self) -> list[str]:
+        """Generators that no step drew from and whose states differ, as if neither run had seeded them."""
+        return sorted({name for pair in self.pairs.values() for name in unused_generators(pair)})
+
+    @property
     def differs(self) -> bool:
         """Whether any value that both sides have differs."""
         return any(tally.differs for tally in self.tallies.values())

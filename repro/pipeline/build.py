@@ -191,7 +191,7 @@ def _image(parts: _Parts, target: Path, manifest: Manifest) -> ImageRecord | Non
     if not parts.place.images:
         return None
     with step(parts.sink, "image") as shown:
-        before = parts.place.images.find(f"repro/{manifest.name}:{manifest.id[:12]}")
+        before = parts.place.images.find(image.image_tag(manifest.name, manifest.id))
         record = image.build(target, manifest, parts.lock, parts.place.images, parts.sink)
         shown.cached, shown.detail = before is not None, record.tag
     write_whole(target / "image.json", canonical.pretty(record))

@@ -48,7 +48,8 @@ def _engine() -> tuple[ImageEngine | None, Finding]:
         engine = DockerEngine()
         info = engine.info()
     except ReproError as error:
-        return None, Finding("engine", "error", error.message, list(error.tries))
+        said = "; ".join([error.message, *error.found])
+        return None, Finding("engine", "error", said, [t for t in error.tries if t != "repro doctor"])
     kind = f"{info.kind} {info.version} at {info.endpoint}"
     return engine, Finding("engine", "ok", kind + (", rootless" if info.rootless else ""))
 

@@ -10,6 +10,7 @@ from repro.engine.contract import EngineName, ImageEngine, Job
 from repro.errors import ReproError
 from repro.events import Sink, silent, step
 from repro.pipeline.place import Place, choose
+from repro.image import image_tag
 from repro.run import Ended, RunOptions
 from repro.run.cards import cards
 
@@ -62,7 +63,7 @@ def damaged(bundle: Bundle, damage: list[Damage]) -> ReproError:
 
 
 def _container(bundle: Bundle, engine: ImageEngine, folder: Path, run_id: str, options: RunOptions) -> Job:
-    tag = f"repro/{bundle.manifest.name}:{bundle.manifest.id[:12]}"
+    tag = image_tag(bundle.manifest.name, bundle.manifest.id)
     found = engine.find(tag)
     if found is None or found.labels.get("dev.reprobundle.id") != bundle.manifest.id:
         raise ReproError(

@@ -164,3 +164,28 @@ def test_killed_run_is_incomplete(tmp_path, sides):
     )
     assert verdict.verdict == "incomplete"
     assert compare.exit_status(verdict.verdict) == 7
+
+
+UNSEEDED = """
+import random, torch
+torch.manual_seed(7)
+data = torch.tensor([[random.random() for _ in range(4)] for _ in range(32)])
+model = torch.nn.Linear(4, 1)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(6):
+    loss = model(data[step * 4:step * 4 + 4]).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+def test_a_generator_that_nobody_seeded_is_named(tmp_path: Path) -> None:
+    """As in a paper's script that seeds torch and draws its data from NumPy."""
+    sides = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.py").write_text(UNSEEDED, "utf-8")
+        sides.append(record(tmp_path / name, [sys.executable, "train.py"], {}))
+    verdict = compare.judge(*sides)
+    assert (verdict.first.signal, verdict.first.step) == ("samples", 1)
+    assert verdict.cause["code"] == "unseeded-generator"
+    assert verdict.cause["because"] == ["unseeded generator: python"]
