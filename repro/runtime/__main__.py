@@ -1,0 +1,30 @@
+"""`python -m repro_runtime run|record`: see `--help`."""
+
+import sys
+
+from .options import UsageError, parse
+from .supervise import OutputError, record, run
+
+VERBS = {"run": run, "record": record}
+
+
+def main(argv):
+    """Exit status of a command line."""
+    if argv[:1] == ["_weights"]:
+        # Our own child process: opens weight files with the program's torch (see gates.py).
+        from .weights import answer
+
+        return answer(argv[1:])
+    try:
+        options, command = parse(argv)
+        return VERBS[options.verb](options, command)
+    except UsageError as problem:
+        sys.stderr.write("repro: %s\nrepro: try  python -m repro_runtime --help\n" % problem)
+        return 2
+    except OutputError as problem:
+        sys.stderr.write("repro: %s\n" % problem)
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,24 @@
+"""Starts the runtime from a checkout: `python repro/runtime/boot.py record --out D -- python train.py`.
+
+Whatever the folder is called, its package is loaded as `repro_runtime`.
+"""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def start():
+    """Exit status of the command line, run by the package in this file's folder."""
+    # Python put this folder itself first: names of our files would hide modules of other people.
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE or p == ""]
+    sys.path.insert(0, os.path.join(HERE, "inject"))
+    from repro_runtime.__main__ import main
+
+    sys.path.pop(0)
+    return main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(start())

@@ -1,0 +1,29 @@
+"""The environment in which the program is started."""
+
+import os
+
+INJECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inject")
+# Places where libraries keep what they compile or fetch; a home that can be written is not promised.
+CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "TRITON_CACHE_DIR": "triton",
+    "MPLCONFIGDIR": "matplotlib",
+    "XDG_CACHE_HOME": "xdg",
+}
+
+
+def child_env(attempt, every, python=None):
+    """The program's environment: ours, and the recorder's folder first on PYTHONPATH."""
+    env = dict(os.environ)
+    paths = [INJECT] + [p for p in [env.get("PYTHONPATH", "")] if p]
+    env["PYTHONPATH"] = os.pathsep.join(paths)
+    if python:
+        # Only a bundle's run: a recorded command keeps the caches that it has on this machine.
+        env["PATH"] = os.pathsep.join([os.path.dirname(os.path.abspath(python)), env.get("PATH", os.defpath)])
+        for name, folder in CACHES.items():
+            env.setdefault(name, os.path.join(attempt.cache, folder))
+    env.setdefault("PYTHONDONTWRITEBYTECODE", "1")
+    env["PYTHONUNBUFFERED"] = "1"
+    env["REPRO_RUNTIME_ATTEMPT"] = attempt.folder
+    env["REPRO_RUNTIME_EVERY"] = str(every)
+    return env

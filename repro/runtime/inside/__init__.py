@@ -1,0 +1,1 @@
+"""What runs inside the program's own process: the recorder and its hooks."""

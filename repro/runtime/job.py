@@ -1,0 +1,124 @@
+"""One program from its gates to its closed record."""
+
+import os
+import shutil
+import sys
+
+from . import machine
+from .closing import Summary, close_checkpoints, write_memory
+from .command import fill, find_program, with_python
+from .files import write_json
+from .gates import checkpoint_reload, finite, write_gates
+from .options import UsageError
+from .program import Program
+from .results import read_results
+from .schema import SCHEMA
+
+REFUSED, INTERRUPTED, NOT_FOUND = 3, 130, 127
+
+
+def say(text):
+    """A line of ours, on standard error."""
+    sys.stderr.write("repro: %s\n" % text)
+    sys.stderr.flush()
+
+
+class Job:
+    """Everything that is needed to run one program and close its record."""
+
+    def __init__(self, attempt, spec, argv, cwd, python, env, places):
+        self.attempt, self.spec, self.argv, self.cwd = attempt, spec, argv, cwd
+        self.python, self.env, self.places = python, env, places
+        self.before = list
+        self.after = None
+        self.gates = []
+        self.peak = 0
+
+    def plain_env(self):
+        """The program's environment without the recorder."""
+        env = dict(self.env)
+        env.pop("REPRO_RUNTIME_ATTEMPT", None)
+        return env
+
+    def perform(self):
+        """Exit status, after gates, program and record."""
+        self.attempt.save(argv=self.argv)
+        self.gates = self.before()
+        write_gates(self.attempt.path("gates.json"), self.gates)
+        failed = [g for g in self.gates if g["status"] == "failed"]
+        missing = find_program(self.argv[0], self.cwd, self.env.get("PATH"))
+        if failed or missing:
+            return self._refuse(failed, missing)
+        ending = self._start()
+        return self._close(ending)
+
+    def _refuse(self, failed, missing):
+        for row in failed:
+            say("%s: %s" % (row["name"], "; ".join([row["reason"]] + row["evidence"][:5])))
+        reason = missing or "gate %s: %s" % (failed[0]["name"], failed[0]["reason"])
+        say("refused, the program was not started: %s" % reason)
+        self._tidy()
+        self.attempt.finish("refused", exit_code=None, reason=reason)
+        return NOT_FOUND if missing and not failed else REFUSED
+
+    def _start(self):
+        with open(self.attempt.path("log.txt"), "ab") as log:
+            ending = self._one(self.argv, self.env, log)
+            words = self.spec.get("eval_command")
+            if words and ending.code == 0 and not ending.asked:
+                places = dict(self.places, checkpoint=self._last_checkpoint())
+                try:
+                    argv = with_python(fill(words, places), self.python)
+                except UsageError as problem:
+                    ending.code, ending.note = 2, "evaluation: %s" % problem
+                    return ending
+                ending = self._one(argv, self.plain_env(), log)
+                ending.note = ending.note or ("the evaluation command failed" if ending.code else "")
+        return ending
+
+    def _one(self, argv, env, log):
+        program = Program(argv, self.cwd, env, log)
+        try:
+            return program.run()
+        finally:
+            self.peak = max(self.peak, program.peak.bytes)
+
+    def _last_checkpoint(self):
+        saves = close_checkpoints(self.attempt)
+        return os.path.join(self.attempt.folder, saves[-1]["path"]) if saves else ""
+
+    def _close(self, ending):
+        summary = Summary(self.attempt)
+        saves = close_checkpoints(self.attempt)
+        write_memory(self.attempt, self.peak, summary.events)
+        if not os.path.exists(self.attempt.path("conditions.json")):
+            write_json(
+                self.attempt.path("conditions.json"), {"schema": SCHEMA, "values": machine.conditions()}
+            )
+        problems = read_results(self.spec, self.attempt)
+        checked = checkpoint_reload(saves, self.attempt.folder, self.python, self.plain_env(), self.cwd)
+        self.gates += [checked, finite(summary.events, summary.steps)]
+        write_gates(self.attempt.path("gates.json"), self.gates)
+        self._tidy()
+        return self._last_state(ending, summary, problems)
+
+    def _last_state(self, ending, summary, problems):
+        status = "stopped" if ending.asked else ("ok" if ending.code == 0 else "failed")
+        for problem in problems:
+            say("results: %s" % problem)
+        reason = "; ".join([r for r in [ending.note] if r] + problems)
+        self.attempt.finish(
+            status, exit_code=ending.code, signal=ending.signal, reason=reason, recorder=summary.recorder()
+        )
+        if status == "ok" and not self.attempt.commit():
+            say(
+                "this run had a result already, which stands; this is %s"
+                % os.path.basename(self.attempt.folder)
+            )
+        interrupted = "SIGINT" in ending.asked
+        return INTERRUPTED if interrupted else ending.code
+
+    def _tidy(self):
+        if self.after is not None:
+            self.after()
+        shutil.rmtree(self.attempt.cache, ignore_errors=True)
