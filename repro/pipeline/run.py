@@ -1,5 +1,7 @@
 """Runs a bundle once, in a container or in place."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from repro import paths
@@ -9,18 +11,31 @@ from repro.bundle.verify import Damage
 from repro.engine.contract import EngineName, ImageEngine, Job
 from repro.errors import ReproError
 from repro.events import Sink, silent, step
-from repro.pipeline.place import Place, choose
 from repro.image import image_tag
+from repro.pipeline.place import Place, choose
 from repro.run import Ended, RunOptions
 from repro.run.cards import cards
+from repro.snapshot import change_params
+
+GIVEN = "given"
 
 
 def run(
-    bundle: Bundle, engine: EngineName, options: RunOptions, sink: Sink = silent, out: Path | None = None
+    bundle: Bundle,
+    engine: EngineName,
+    options: RunOptions,
+    sink: Sink = silent,
+    *,
+    sets: Sequence[str] = (),
+    out: Path | None = None,
 ) -> Ended:
     """Run `bundle` and return the finished run.
 
+    `sets` are parameters to change for this run, KEY=VALUE, and recorded. The run's folder is made in `out`,
+    else in the bundle's `runs`.
+
     Raises:
+        params-set, params-set-unknown: an override does not fit the bundle's parameters.
         bundle-damaged: a file is not as it was packed. bundle-not-built: this engine has no image of it.
         run-refused, run-program-failed, run-out-of-memory: see `repro.run.start`.
     """
@@ -31,6 +46,9 @@ def run(
     folder = (out or bundle.path / "runs") / run_id
     folder.mkdir(parents=True)
     try:
+        if sets:
+            change_params(bundle.path, bundle.params, folder / GIVEN, sets)
+            options = replace(options, params=GIVEN)
         if place.images:
             job = _container(bundle, place.images, folder, run_id, options)
         else:

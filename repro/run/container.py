@@ -29,8 +29,7 @@ def arguments(out: str, run_id: str, options: RunOptions, engine: str, mounts: d
     words = ["--out", out, "--run-id", run_id, "--engine", engine]
     words += ["--label", options.label] if options.label else []
     words += ["--snapshot-every", str(options.snapshot_every)] if options.snapshot_every else []
-    for pair in options.sets:
-        words += ["--set", pair]
+    words += ["--params", f"{out}/{options.params}"] if options.params else []
     for name, inside in mounts.items():
         words += ["--mount", f"{name}={inside}"]
     for key, value in options.env.items():

@@ -1,10 +1,11 @@
 """What a user may say about one run, and the id it gets."""
 
-import re
 import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from repro.model.run import plain_word
 
 
 @dataclass(frozen=True)
@@ -12,7 +13,7 @@ class RunOptions:
     """One run's own wishes; all of them are recorded.
 
     Attributes:
-        sets: parameter overrides as typed, KEY=VALUE.
+        params: folder with changed parameters, inside the run's folder; empty for those of the bundle.
         env: environment variables for the program, beside the engine's own.
         mounts: host folders by the name under which the program's working folder shows them.
         gpus: "none", "all", or indices or UUIDs with commas. shm_bytes: size of /dev/shm.
@@ -21,7 +22,7 @@ class RunOptions:
 
     label: str = ""
     order: str = ""
-    sets: tuple[str, ...] = ()
+    params: str = ""
     env: dict[str, str] = field(default_factory=dict)
     mounts: dict[str, Path] = field(default_factory=dict)
     gpus: str = "none"
@@ -33,9 +34,5 @@ class RunOptions:
 def new_run_id(name: str, card: str, label: str) -> str:
     """An id that sorts by time and names bundle, card and label: `20261130-094512-digits-cpu-3fa9c1.avx2`."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    words = "-".join(_plain(word) for word in (stamp, name, card or "cpu", secrets.token_hex(3)))
-    return f"{words}.{_plain(label)}" if label else words
-
-
-def _plain(word: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_+-]+", "-", word).strip("-").lower()
+    words = "-".join(plain_word(word) for word in (stamp, name, card or "cpu", secrets.token_hex(3)))
+    return f"{words}.{plain_word(label)}".rstrip(".")

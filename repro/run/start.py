@@ -33,7 +33,7 @@ def start(engine: Engine, job: Job, folder: Path, run_id: str, options: RunOptio
 
     Raises:
         run-refused: a gate failed before the loop. run-program-failed, run-out-of-memory: it failed.
-        run-params-unknown: `--set` named no parameter of the bundle.
+        run-usage: the runtime did not accept what it was asked.
     """
     _write_host(engine, job, folder, run_id, options)
     with watch(folder, sink):
@@ -75,7 +75,7 @@ def _newest_attempt(folder: Path) -> Path | None:
 
 
 def _no_record(ended: Exit, folder: Path) -> ReproError:
-    code = "run-params-unknown" if ended.status == 2 else "run-refused"
+    code = "run-usage" if ended.status == 2 else "run-refused"
     return ReproError(
         code,
         "the run ended before it had a record",

@@ -12,11 +12,20 @@ CACHES = {
 }
 
 
+# What says that a project means to be installed before its scripts run.
+PACKAGING = ("setup.py", "setup.cfg", "pyproject.toml")
+
+
 def child_env(attempt, every, python=None):
-    """The program's environment: ours, and the recorder's folder first on PYTHONPATH."""
+    """The program's environment: ours, and the recorder's folder first on PYTHONPATH.
+
+    A command may set PYTHONPATH itself; in an environment of ours the file `repro_runtime.pth` then
+    brings the recorder back, by the name in REPRO_RUNTIME_INJECT.
+    """
     env = dict(os.environ)
     paths = [INJECT] + [p for p in [env.get("PYTHONPATH", "")] if p]
     env["PYTHONPATH"] = os.pathsep.join(paths)
+    env["REPRO_RUNTIME_INJECT"] = INJECT
     if python:
         # Only a bundle's run: a recorded command keeps the caches that it has on this machine.
         env["PATH"] = os.pathsep.join([os.path.dirname(os.path.abspath(python)), env.get("PATH", os.defpath)])
@@ -27,3 +36,11 @@ def child_env(attempt, every, python=None):
     env["REPRO_RUNTIME_ATTEMPT"] = attempt.folder
     env["REPRO_RUNTIME_EVERY"] = str(every)
     return env
+
+
+def with_project(env, cwd):
+    """The environment in which a project that has a package imports it, as if installed for development."""
+    if not any(os.path.isfile(os.path.join(cwd, name)) for name in PACKAGING):
+        return env
+    roots = [path for path in (cwd, os.path.join(cwd, "src")) if os.path.isdir(path)]
+    return dict(env, PYTHONPATH=os.pathsep.join([env["PYTHONPATH"]] + roots))

@@ -95,6 +95,9 @@ def _run_parser(commands):
         help="change a parameter for this run; dots reach into tables: --set optimizer.lr=0.1",
     )  # fmt: skip
     run.add_argument(
+        "--params", default="", metavar="DIR", help="use the params.json and params/ of DIR, not the bundle's"
+    )
+    run.add_argument(
         "--mount", action="append", default=[], type=key_value, metavar="NAME=PATH",
         help="make PATH appear as NAME in the program's working folder",
     )  # fmt: skip

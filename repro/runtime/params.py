@@ -15,6 +15,17 @@ def parse_value(text):
         return text
 
 
+def tagged(value):
+    """The value with NaN and infinity, which JSON cannot hold, as {"$float": text}, like the host's."""
+    if isinstance(value, dict):
+        return {key: tagged(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [tagged(inner) for inner in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return {"$float": str(value)}
+    return value
+
+
 def leaves(values, prefix=""):
     """Dotted names of all values that are not tables, in order."""
     names = []
@@ -55,10 +66,10 @@ def override(values, overrides):
 class Params:
     """The parameter file that the program gets, and the values in it."""
 
-    def __init__(self, bundle, spec):
-        document = read_json(os.path.join(bundle, "params.json"), {}) or {}
+    def __init__(self, folder, spec):
+        document = read_json(os.path.join(folder, "params.json"), {}) or {}
         name = spec.get("params_file") or ""
-        self.file = os.path.join(bundle, "params", name) if name else ""
+        self.file = os.path.join(folder, "params", name) if name else ""
         self.values = document.get("values", {})
         self.document = document
         self.packed = {k: str(v) for k, v in document.get("overrides", {}).items()}
@@ -82,11 +93,15 @@ class Params:
         self.values = content
         self.changed = dict(overrides)
 
+    def all_overrides(self):
+        """What was changed when the bundle was made, and for this run."""
+        return dict(self.packed, **self.changed)
+
     def lay(self, attempt):
         """Path of the file that {params} means; a changed one is written into the attempt."""
         if self.document or self.values:
-            document = dict(self.document, schema=1, values=self.values)
-            document["overrides"] = dict(self.packed, **self.changed)
+            document = dict(self.document, schema=1, values=tagged(self.values))
+            document["overrides"] = self.all_overrides()
             write_json(attempt.path("params.json"), document)
         if not self.changed:
             return self.file
@@ -106,4 +121,5 @@ def keep(path, attempt):
     if not isinstance(values, dict):
         raise UsageError("--params %s holds no table of parameters" % path)
     name = os.path.basename(path)
-    write_json(attempt.path("params.json"), {"schema": 1, "file": name, "values": values, "overrides": {}})
+    document = {"schema": 1, "file": name, "values": tagged(values), "overrides": {}}
+    write_json(attempt.path("params.json"), document)

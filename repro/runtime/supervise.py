@@ -6,7 +6,7 @@ import sys
 import time
 
 from .attempt import new_attempt
-from .child_env import child_env
+from .child_env import child_env, with_project
 from .command import digest_of, fill, named_files, with_python
 from .files import read_json
 from .gates import data_format, reload_weights
@@ -28,7 +28,7 @@ def run(options, command):
         raise UsageError(
             "`%s` is no bundle: it has no protocol.json; give the bundle's folder by --bundle" % bundle
         )
-    params = Params(bundle, spec)
+    params = Params(options.params or bundle, spec)
     params.change(options.overrides)
     words = command or spec.get("command") or []
     if not words:
@@ -36,7 +36,8 @@ def run(options, command):
     python = _absolute(options.python) or sys.executable
     identity = read_json(os.path.join(bundle, "identity.json")) or _identity_of(bundle)
     engine = options.engine or ("image" if bundle == IMAGE_BUNDLE else "inplace")
-    facts = _facts(options, words, engine, bundle=identity, overrides=dict(options.overrides))
+    identity = dict(identity, protocol=spec)
+    facts = _facts(options, words, engine, bundle=identity, overrides=params.all_overrides())
     attempt = _attempt(options.out, facts)
     work = WorkFolder(bundle, spec, attempt.work)
     try:
@@ -47,9 +48,8 @@ def run(options, command):
     except UsageError as problem:
         attempt.finish("refused", exit_code=None, reason=str(problem))
         raise
-    job = Job(
-        attempt, spec, argv, work.cwd, python, child_env(attempt, options.snapshot_every, python), places
-    )
+    env = with_project(child_env(attempt, options.snapshot_every, python), work.cwd)
+    job = Job(attempt, spec, argv, work.cwd, python, env, places)
     job.before = lambda: [data_format(bundle), reload_weights(work.cwd, python, job.plain_env())]
     job.after = work.clean
     return job.perform()

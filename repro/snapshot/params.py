@@ -1,6 +1,7 @@
 """Packs the parameters: the file that the program reads, and its values with their types and digests."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,6 +14,10 @@ from repro.model.snapshot import ParamSet, Warned
 from repro.snapshot import overrides, secrets, tagged
 from repro.snapshot.names import shown
 from repro.snapshot.paramfile import SUFFIXES, parse, render
+
+# Absolute paths of people's own folders; `/opt/...` and the like may well be the same everywhere.
+_OWN_PLACE = re.compile(r"(?:/(?:home|Users|root|mnt|media|data|scratch|workspace)/|~/|[A-Za-z]:[\\/]).*\S$")
+_LATER = re.compile(r"\$\{[^}]+\}")
 
 
 def take_params(project: Project, into: Path, sets: Sequence[str] = ()) -> ParamSet:
@@ -42,14 +47,19 @@ def take_params(project: Project, into: Path, sets: Sequence[str] = ()) -> Param
 
 def _none(given: dict[str, str]) -> ParamSet:
     if given:
-        raise ReproError(
-            "params-set-unknown",
-            "the project has no parameter file, so `--set` can change nothing",
-            found=", ".join(f"--set {shown(k)}={shown(v)}" for k, v in given.items()),
-            needs="`params.file` in the settings",
-            tries='params.file = "params.json"      (in repro.toml)',
-        )
+        raise no_file(given)
     return ParamSet(file="", source_sha256="", values={})
+
+
+def no_file(given: dict[str, str]) -> ReproError:
+    """The error for overrides where there is nothing to override."""
+    return ReproError(
+        "params-set-unknown",
+        "the project has no parameter file, so `--set` can change nothing",
+        found=", ".join(f"--set {shown(k)}={shown(v)}" for k, v in given.items()),
+        needs="`params.file` in the settings",
+        tries='params.file = "params.json"      (in repro.toml)',
+    )
 
 
 def _content(project: Project, file: str) -> bytes:
@@ -75,7 +85,17 @@ def _content(project: Project, file: str) -> bytes:
             needs=" or ".join(SUFFIXES),
             tries='params.file = ""      (in repro.toml, when the program reads no such file)',
         )
-    return path.read_bytes()
+    try:
+        return path.read_bytes()
+    except PermissionError:
+        raise ReproError(
+            "params-missing",
+            f"the parameter file `{shown(file)}` may not be read",
+            found=f"mode {path.stat().st_mode & 0o777:o}",
+            needs="a file that you may read",
+            done="nothing was packed",
+            tries=f"chmod u+r {shown(file)}",
+        ) from None
 
 
 def _used(project: Project, file: str, data: bytes, given: dict[str, str]) -> tuple[ParamSet, bytes]:
@@ -90,6 +110,9 @@ def _used(project: Project, file: str, data: bytes, given: dict[str, str]) -> tu
         raise AssertionError(f"{file}: the parameters do not read back as they were written")
     warnings = [Warned(code=w.code, where=f"{shown(file)}, {w.where}", text=w.text) for w in parsed.warnings]
     warnings += [_said(file, *odd) for odd in _odd(values, "")] + _unused(project, given)
+    if not values:
+        text = f"{shown(file)} holds no parameter"
+        warnings.append(Warned(code="params-empty", where=shown(file), text=text))
     return ParamSet(
         file=file, source_sha256=sha256_bytes(data), values=encoded, overrides=given, warnings=warnings
     ), packed
@@ -100,12 +123,25 @@ def _odd(value: Any, at: str) -> Iterator[tuple[str, str, str]]:
     if isinstance(value, (dict, list)):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _odd(inner, f"{at}.{key}" if at else str(key))
+    elif isinstance(value, str):
+        yield from _odd_text(value, at)
     elif isinstance(value, float) and math.isnan(value):
         yield "params-nonfinite", at, "is not a number; it is kept as such and equals only itself"
     elif isinstance(value, float) and math.isinf(value):
         yield "params-nonfinite", at, "is infinite; it is kept as such"
     elif isinstance(value, int) and abs(value) > 1 << 53:
         yield "params-big-int", at, "is a whole number that many readers round; it is kept digit by digit"
+
+
+def _odd_text(value: str, at: str) -> Iterator[tuple[str, str, str]]:
+    if _OWN_PLACE.match(value):
+        yield "params-path", at, f"({shown(value)}) names a place on this machine, which other machines lack"
+    if _LATER.search(value):
+        yield (
+            "params-interpolation",
+            at,
+            f"({shown(value)}) is replaced when the program runs; kept as written",
+        )
 
 
 def _said(file: str, code: str, name: str, text: str) -> Warned:

@@ -72,6 +72,21 @@ def test_order_number_and_host_stay_out_of_the_image(tiny: Path, repro: Repro, b
     assert os.uname().nodename not in inside
 
 
+def test_a_command_that_sets_pythonpath_is_still_recorded(
+    tiny: Path, repro: Repro, bundle: str, tmp_path: Path
+) -> None:
+    tag = json.loads((Path(bundle) / "image.json").read_text())["tag"]
+    command = "PYTHONPATH=elsewhere python train.py --params params.json --out ."
+    done = subprocess.run(
+        ["docker", "run", "--rm", "-v", f"{tmp_path}:/out", tag, "run", "--", "sh", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "attempt-1" / "run.json").read_text())["recorder"]["loaded"] is True
+
+
 @pytest.mark.parametrize("after", [0.3, 1.0, 2.0])
 def test_a_killed_build_leaves_nothing_that_looks_whole(
     tiny: Path, repro: Repro, shared_cache: dict[str, str], base_image: str, tmp_path: Path, after: float

@@ -54,7 +54,7 @@ def test_a_finished_run_is_read_back(tmp_path: Path) -> None:
         ({"status": "failed", "exit_code": 1, "signal": "SIGSEGV"}, Exit(139), "run-program-failed", 4),
         ({"status": "running"}, Exit(137, oom=True), "run-out-of-memory", 4),
         ({"status": "refused", "reason": "eval/a.csv is altered"}, Exit(3), "run-refused", 3),
-        (None, Exit(2), "run-params-unknown", 2),
+        (None, Exit(2), "run-usage", 2),
         (None, Exit(125), "run-refused", 3),
     ],
 )
@@ -71,7 +71,7 @@ def test_each_bad_end_has_its_error(
 
 def test_the_container_gets_only_what_was_asked(tmp_path: Path) -> None:
     options = RunOptions(
-        label="avx2", order="R-77", sets=("lr=0.1",), env={"A": "b"}, mounts={"data": tmp_path}, gpus="all"
+        label="avx2", order="R-77", params="given", env={"A": "b"}, mounts={"data": tmp_path}, gpus="all"
     )
     job = runs.container_job("sha256:i", tmp_path, "id-1", options, "docker")
     assert not job.network
@@ -79,7 +79,7 @@ def test_the_container_gets_only_what_was_asked(tmp_path: Path) -> None:
     assert [(b.inside, b.writable) for b in job.binds] == [("/out", True), ("/mnt/data", False)]
     assert "R-77" not in repr(job)
     words = " ".join(job.argv)
-    for part in ("--set lr=0.1", "--mount data=/mnt/data", "--label avx2", "--env-note A=b", "--out /out"):
+    for part in ("--params /out/given", "--mount data=/mnt/data", "--label avx2", "--env-note A=b", "--out /out"):
         assert part in words
 
 

@@ -36,6 +36,8 @@ USER 0:0
 COPY --from=env /opt/env /opt/env
 COPY eval/ /opt/repro/bundle/eval/
 COPY repro_runtime/ /opt/repro/repro_runtime/
+# Brings the recorder back where a command sets PYTHONPATH itself.
+COPY repro_runtime/inject/repro_runtime.pth /opt/env/lib/python3.11/site-packages/
 COPY --from=env /opt/repro/bundle /opt/repro/bundle
 ENV PATH=/opt/env/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 LABEL org.opencontainers.image.title="digits \"cnn\" \$HOME" \
