@@ -84,6 +84,6 @@ def _not_found(code: str, word: str, seen: list[Path], remedy: str) -> ReproErro
         code,
         f"no single {kind} is meant by `{word}`" if word else f"there is no {kind} here yet",
         found=[p.name for p in seen[:8]] or f"no {kind} below `{HOME}/`",
-        needs=f"a {kind}'s folder, or enough of its name to be the only one",
-        tries=[remedy, "repro show"],
+        needs=f"a {kind}'s folder, or enough of its name to be the only one" if seen else "",
+        tries=[remedy, "repro show"] if seen else [remedy],
     )
