@@ -22,6 +22,7 @@ class Rule:
     differs: list[str]
     why: str
     pin: str
+    source: str
 
 
 @cache

@@ -59,7 +59,7 @@ def is_time(name: str) -> bool:
 @cache
 def _time_patterns() -> tuple[str, ...]:
     table = (files("repro") / "data" / "metrics.toml").read_text("utf-8")
-    return tuple(tomllib.loads(table)["recorded_only"])
+    return tuple(tomllib.loads(table)["recorded_only"]["names"])
 
 
 def _metrics(found: Results, a: Side, b: Side, step: int) -> None:

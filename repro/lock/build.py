@@ -20,6 +20,7 @@ from repro.lock.index import project_of, version_of
 from repro.lock.pipconf import PipConfig
 from repro.lock.place import Tools
 from repro.lock.requests import Finding, Requirement, Source
+from repro.lock.sources import expanded
 from repro.lock.spelling import is_vcs, revision_of
 from repro.lock.store import Held, Store
 from repro.lock.target import Answer, Room, private
@@ -85,7 +86,7 @@ class Workshop:
         Raises:
             lock-vcs-unreachable, lock-vcs-unsupported, lock-needs-build.
         """
-        address, revision, subfolder = revision_of(requirement.url)
+        address, revision, subfolder = revision_of(expanded(requirement.url))
         clone = self._fresh() / "clone"
         commit = _clone(address, revision, clone, requirement)
         origin = f"{redact.text(address)}@{commit}" + (f"#subdirectory={subfolder}" if subfolder else "")

@@ -3,30 +3,27 @@
 import ast
 import configparser
 import re
-import tomllib
 from pathlib import Path
 
-from repro.lock.pipfile import Gathered, read_file
+from repro.lock.origins import read_origins
+from repro.lock.pipfile import Gathered, include
 from repro.lock.requests import ERROR, Hint
+from repro.lock.shapes import Pyproject, load_toml
 from repro.lock.single import BadLine, requirement_of
 from repro.lock.text import decode, line_of
 
 
 def read_pyproject(got: Gathered, file: str) -> list[Hint]:
     """Add `[project]` dependencies; groups and optional ones stay out. Returns Python hints."""
-    content = got.load(file)
-    try:
-        document = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as problem:
-        got.find("bad-line", file, f"not valid TOML: {problem}", severity=ERROR, remedy=f"correct `{file}`")
-        return []
-    project = document.get("project", {})
+    content, document = load_toml(got, file, Pyproject)
+    project, first = document.get("project", {}), len(got.requirements)
     start = line_of(content, r"^\s*dependencies\s*=") or 1
     for text in project.get("dependencies", []):
         number = line_of(content, re.escape(text).replace("\\'", "['\"]"), start) or start
         add(got, file, number, text)
     if "dependencies" in project.get("dynamic", []):
         _dynamic(got, file, content, document)
+    read_origins(got, file, content, document.get("tool", {}), first)
     _extras(got, file, content, sorted(project.get("optional-dependencies", {})), r"optional-dependencies")
     asked = project.get("requires-python", "")
     return [Hint(python=asked, where=f"{file}:{line_of(content, 'requires-python')}")] if asked else []
@@ -36,11 +33,12 @@ def _dynamic(got: Gathered, file: str, content: str, document: dict[str, object]
     setuptools = document.get("tool", {}).get("setuptools", {})  # type: ignore[attr-defined]
     named = setuptools.get("dynamic", {}).get("dependencies", {}).get("file", [])
     for name in [named] if isinstance(named, str) else named:
-        read_file(got, name)
+        include(got, file, line_of(content, re.escape(name)) or 1, name)
     if not named:
         number = line_of(content, r"^\s*dynamic\s*=")
         text = "dependencies are computed when the package is built; they are not read"
-        got.find("code-at-parse", file, text, number, remedy="list them in a requirements.in")
+        remedy = "list what training needs in a requirements.in"
+        got.find("code-at-parse", file, text, number, severity=ERROR, remedy=remedy)
 
 
 def _extras(got: Gathered, file: str, content: str, names: list[str], pattern: str) -> None:
@@ -72,7 +70,7 @@ def read_setup_cfg(got: Gathered, file: str) -> list[Hint]:
     value = parser.get("options", "install_requires", fallback="")
     if value.strip().startswith("file:"):
         for name in value.strip().removeprefix("file:").split(","):
-            read_file(got, name.strip())
+            include(got, file, line_of(content, re.escape(name.strip())) or start, name.strip())
         value = ""
     for text in filter(
         None, (part.strip() for part in re.split(r"[\n;](?!\s*(?:python|sys|platform|os))", value))
@@ -90,7 +88,7 @@ class SetupCall:
 
     Attributes:
         values: literal arguments by name, with line of the value. unread: names whose value is computed.
-        executed: lines where the file runs other code while it is read.
+        executed: lines where the file runs other code while it is read. files: text files that it names.
     """
 
     def __init__(self, content: str) -> None:
@@ -98,6 +96,11 @@ class SetupCall:
         self.unread: dict[str, int] = {}
         self.executed: list[int] = []
         tree = ast.parse(content)
+        self.files = [
+            n.value
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.endswith((".txt", ".in"))
+        ]
         self._names = {
             target.id: node.value
             for node in ast.walk(tree)
@@ -181,7 +184,12 @@ def _describe(got: Gathered, file: str, call: SetupCall) -> None:
         )
     computed = call.unread.get("install_requires") or call.unread.get("**")
     if computed:
+        read = [n for n in call.files if (got.root / n).is_file()]
         remedy = "list what training needs in a requirements.in"
+        if read:
+            remedy = (
+                f'the script reads {", ".join(read)}: dependencies.requirements = ["{read[0]}"] in repro.toml'
+            )
         text = "the list of dependencies is computed by code and cannot be read"
         got.find("code-at-parse", file, text, computed, severity=ERROR, remedy=remedy)
 

@@ -1,39 +1,99 @@
 """For a project without a dependency file: what text and imports suggest, as a proposal only."""
 
 import re
+from collections.abc import Sequence
 
+from repro.lock.imports import foreign, project_of, reached
+from repro.lock.installs import UNREAD, other_manifests, read_commands
 from repro.lock.pipfile import Gathered
-from repro.lock.requests import ERROR, normal
-from repro.lock.table import table, torch_releases
+from repro.lock.requests import ERROR, Requirement, normal
+from repro.lock.table import known, torch_releases
 from repro.lock.text import read_text
-from repro.lock.tree import foreign, project_of, readmes
+from repro.lock.tree import readmes
 
+# Modules that many projects bring a part of.
+_SHARED = ("google", "azure", "nvidia", "backports")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
 _VERSION = r"\W{0,3}(?:v|version\s*|[=<>~]+\s*)?(\d+(?:\.\d+)+)"
 
 
 def propose(got: Gathered) -> None:
-    """Note that there is no manifest, with a proposal from the readme and the imports."""
+    """Note that there is no manifest, with a proposal from install commands, the readme and the imports."""
+    installed = read_commands(got)
     told = _readme(got)
     found = foreign(got.root)
-    guessed = list(dict.fromkeys([*told, *(project_of(m) for m in found)]))
+    names = {normal(re.split(r"[\[<>=!~ ]", text)[0]): text for text in installed}
+    for name in [*told, *(project_of(m) for m in found)]:
+        names.setdefault(normal(name), name)
     remedy = "check this guess and write it to requirements.in: " + (
-        " ".join(guessed) or "(nothing was recognised)"
+        " ".join(names.values()) or "(nothing was recognised)"
     )
-    text = (
-        "no dependency file (requirements.in or .txt, environment.yml, pyproject.toml, setup.cfg, setup.py)"
-    )
+    others = other_manifests(got.root)
+    if others:
+        remedy = (
+            f'if `{others[0]}` is it: dependencies.requirements = ["{others[0]}"] in repro.toml; or {remedy}'
+        )
+    kinds = "requirements.in or .txt, environment.yml, Pipfile, pyproject.toml, setup.cfg, setup.py"
+    text = f"no dependency file ({kinds})"
+    text += f"; may be one: {', '.join(others)}" if others else ""
+    unread = [n for n in UNREAD if (got.root / n).is_file()]
+    text += f"; {', '.join(unread)} cannot be read" if unread else ""
     got.find("no-manifest", ".", text, severity=ERROR, remedy=remedy)
-    named = {normal(n) for n in told}
+    named = {normal(n) for n in told} | {normal(re.split(r"[\[<>=!~ ]", n)[0]) for n in installed}
+    _unnamed(got, {m: w for m, w in found.items() if normal(project_of(m)) not in named})
+
+
+def _unnamed(got: Gathered, found: dict[str, str]) -> None:
     for module, where in found.items():
-        if normal(project_of(module)) not in named:
-            file, _, line = where.rpartition(":")
-            package = f" (package {project_of(module)})" if project_of(module) != module else ""
-            got.find("import-only", file, f"{module} is imported and named nowhere{package}", int(line))
+        file, _, line = where.rpartition(":")
+        package = f" (package {project_of(module)})" if project_of(module) != module else ""
+        got.find("import-only", file, f"{module} is imported and named nowhere{package}", int(line))
+
+
+def judge_imports(got: Gathered, requirements: list[Requirement], command: Sequence[str]) -> None:
+    """Note imports that no requirement answers, and that nothing at all is asked for.
+
+    What is imported may well come along with another package; only the resolution can tell.
+    """
+    files = frozenset(reached(got.root, command))
+    missing = {
+        module: where
+        for module, where in foreign(got.root, files).items()
+        if not _is_named(module, requirements) and (files or not _is_aside(where))
+    }
+    if not requirements:
+        if missing and not any(f.severity == ERROR for f in got.findings):
+            guessed = " ".join(dict.fromkeys(project_of(m) for m in missing))
+            text = (
+                f"asks for nothing, while {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} imported"
+            )
+            remedy = f"check this guess and write it there: {guessed}"
+            got.find("no-dependencies", next(iter(got.inputs), "."), text, severity=ERROR, remedy=remedy)
+        return
+    _unnamed(got, missing)
+
+
+def _is_named(module: str, requirements: list[Requirement]) -> bool:
+    names = {normal(module), normal(project_of(module))}
+    for r in requirements:
+        address = re.findall(r"[\w.-]+", r.url or r.path)
+        if r.name in names or any(normal(word.removesuffix(".git")) in names for word in address):
+            return True
+        if any(r.name in (f"py{n}", f"python-{n}", f"{n}-python") for n in names):
+            return True
+        if module in _SHARED and r.name.startswith(f"{module}-"):
+            return True
+    return False
+
+
+def _is_aside(where: str) -> bool:
+    return bool(
+        re.search(r"(?:^|/)(?:tests?|docs?|examples?|demo|notebooks?|benchmarks?)/|(?:^|/)test_", where)
+    )
 
 
 def _readme(got: Gathered) -> dict[str, str]:
-    words = table("package_names")["words"]
+    words = known("words")
     told: dict[str, str] = {}
     for path in readmes(got.root):
         for number, line in enumerate(read_text(path).split("\n"), 1):

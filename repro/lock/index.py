@@ -15,7 +15,7 @@ from repro import redact
 from repro.errors import ReproError
 from repro.lock.pipconf import local_folder
 from repro.lock.requests import Source
-from repro.lock.web import Missing, Web, split_login
+from repro.lock.web import Missing, Page, Web, split_login
 
 _FILE = re.compile(r"\.(whl|tar\.gz|zip|tgz|tar\.bz2)$")
 
@@ -86,17 +86,27 @@ class Shelf:
 
     def _remote(self, source: Source, address: str) -> list[Offer]:
         try:
-            reply = self._web.open(address)
+            page = self._web.page(address)
         except Missing:
             return []
+        base = _with_login(page.url, source.url)
         try:
-            body, kind = reply.read(), reply.headers.get("Content-Type", "")
-        finally:
-            reply.close()
-        base = _with_login(reply.url or address, source.url)
-        if "json" in kind:
-            return list(_json(json.loads(body), base, source))
-        return list(_html(body.decode("utf-8", "replace"), base, source))
+            if "json" in page.kind:
+                return list(_json(json.loads(page.body), base, source))
+            return list(_html(page.body.decode("utf-8", "replace"), base, source))
+        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise _no_index(page, problem) from None
+
+
+def _no_index(page: Page, problem: Exception) -> ReproError:
+    return ReproError(
+        "lock-index-unreachable",
+        f"the package index `{urlsplit(page.url).hostname}` does not answer as an index",
+        found=[redact.text(split_login(page.url)[0]), f"{page.kind}: {type(problem).__name__}: {problem}"],
+        needs="a page of the simple API (PEP 503 or PEP 691)",
+        done="what was downloaded before is kept and used by the next try",
+        tries=["check the address of the index: it often ends in /simple", "pip config list"],
+    )
 
 
 def _with_login(address: str, source: str) -> str:

@@ -6,6 +6,7 @@ Works with a pip of its own in an environment that it keeps in TOOLS, never with
 Answers in WORK/answer.json; what the programs say goes to standard output. Not imported by the host.
 """
 
+import fcntl
 import json
 import os
 import platform
@@ -98,17 +99,19 @@ def tool_env(tools: str, pip_tools: str) -> str:
     """Path of the python of the environment with pip-tools, made once and kept in the tools folder."""
     env = os.path.join(tools, "env")
     python = os.path.join(env, "bin", "python")
-    if os.path.exists(python):
-        return python
-    made = os.path.join(tools, f"making-{os.getpid()}")
-    try:
-        fresh = make_env(made, pip_wheel(tools))
-        argv = [fresh, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--only-binary", ":all:"]
-        run("tools", [*argv, "pip-tools==" + pip_tools])
-        if not os.path.exists(env):  # another lock may have been faster
+    # Process numbers are alike in all containers: a file says who is making it, and what a kill left is cleared.
+    made = os.path.join(tools, "making")
+    with open(os.path.join(tools, "making.lock"), "w") as door:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        if os.path.exists(python):
+            return python
+        try:
+            fresh = make_env(made, pip_wheel(tools))
+            argv = [fresh, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--only-binary", ":all:"]
+            run("tools", [*argv, "pip-tools==" + pip_tools])
             os.rename(os.path.join(made, "env"), env)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
     return python
 
 

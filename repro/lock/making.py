@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro import redact
+from repro.errors import ReproError
 from repro.events import Note, Sink, step
 from repro.files import link_or_copy
 from repro.lock import write
@@ -56,9 +57,26 @@ class Making:
 
     def _installer(self) -> Wheel:
         shelf = Shelf(tool_sources(self.sources, self.config), self.web)
-        offer = choose(shelf, Wanted("pip", self.tools.pip), _python(self.place.python))
+        try:
+            offer = choose(shelf, Wanted("pip", self.tools.pip), _python(self.place.python))
+        except ReproError as problem:
+            raise self._no_tools(problem, shelf) from problem
         held = self.store.fetch(offer, self.web, lambda _done: None)
         return _wheel("pip", self.tools.pip, offer.file, held, self._origin(offer, held.sha256))
+
+    def _no_tools(self, problem: ReproError, shelf: Shelf) -> ReproError:
+        """The user asked for no pip: an index without it is no index, or a mirror of a few projects."""
+        if problem.code not in ("lock-no-version", "lock-no-wheel"):
+            return problem
+        wanted = f"pip {self.tools.pip}"
+        return ReproError(
+            "lock-index-unreachable",
+            f"no configured index offers {wanted}, which locks for Python {self.place.python}",
+            found=[*(f"asked: {redact.text(s.url)}" for s in shelf.sources), *problem.found[-1:]],
+            needs=f"an index, or a `find-links` folder, that has {wanted} and pip-tools {self.tools.pip_tools}",
+            done="nothing was locked",
+            tries=["check the address of the index: it often ends in /simple", "pip config list"],
+        )
 
     def _tools_folder(self, cache: Path, installer: Wheel) -> Path:
         """Where pip-tools is kept; an environment fits one interpreter alone."""
@@ -152,7 +170,8 @@ class Making:
         asked = self.requests.named(pin.name)
         if asked is None:
             return Wanted(pin.name, pin.version)
-        hashes = tuple(h for h in asked.hashes if h.startswith("sha256:"))
+        limits = [h for c in self.requests.constraints if c.name == pin.name for h in c.hashes]
+        hashes = tuple(h for h in (*asked.hashes, *limits) if h.startswith("sha256:"))
         return Wanted(pin.name, pin.version, asked.source, hashes, asked.place)
 
     def _finished(self, offer: Offer, held: Held, wanted: Wanted, workshop: Workshop) -> Wheel:

@@ -44,9 +44,13 @@ class PipConfig:
 
     @property
     def bundle(self) -> str:
-        """Path of the CA bundle, or empty for the system's own."""
-        named = [self.values.get("cert", ""), *(self.env.get(name, "") for name in _BUNDLES)]
-        return next((path for path in named if path and Path(path).is_file()), "")
+        """Path of the CA bundle, or empty for the system's own.
+
+        One that pip's own setting names counts even when it is not there: pip refuses to go on then.
+        """
+        if named := self.values.get("cert", ""):
+            return named
+        return next((path for name in _BUNDLES if Path(path := self.env.get(name, "")).is_file()), "")
 
     @property
     def proxy(self) -> str:

@@ -19,6 +19,8 @@ _OPTIONS = {
     "-e": "editable", "--editable": "editable", "--pre": "pre", "--no-index": "no-index",
 }  # fmt: skip
 _HARMLESS = ("--prefer-binary", "--only-binary", "--no-binary", "--use-feature", "--require-hashes")
+# What they ask of pip is not done here: a wheel is taken where there is one, and builds get no options.
+_NOT_OBEYED = ("--no-binary", "--only-binary")
 _HASH = re.compile(r"--hash[=\s]\s*(sha\d+:[0-9a-fA-F]+)")
 _PER_LINE = re.compile(r"\s--(?:config-settings?|global-option|install-option)[=\s]\S+")
 
@@ -81,6 +83,9 @@ def take_line(got: Gathered, file: str, line: Line, *, constrains: bool = False)
         if kind is None:
             if option not in _HARMLESS:
                 raise BadLine(f"`{option}` is no option of a requirements file")
+            if option in _NOT_OBEYED:
+                text = f"`{option}` is not obeyed: wheels are taken where there are any, others are built"
+                got.find("option-not-obeyed", file, text, line.number)
             continue
         if kind == "editable":
             _requirement(got, file, line, value, editable=True)
@@ -101,6 +106,8 @@ def _options(text: str) -> list[tuple[str, str]]:
             option, value = word[:2], word[2:]
         elif not equals and option in _OPTIONS and option not in ("--pre", "--no-index"):
             value = words.pop(0) if words else ""
+            if not value:
+                raise BadLine(f"`{option}` has no value")
             if option in ("-e", "--editable"):
                 value, words = " ".join([value, *words]), []
         elif not equals and option in _HARMLESS and words and not words[0].startswith("-"):
@@ -113,6 +120,9 @@ def _requirement(
     got: Gathered, file: str, line: Line, text: str, *, editable: bool = False, constrains: bool = False
 ) -> None:
     hashes = tuple(h.lower() for h in _HASH.findall(text))
+    for option in _PER_LINE.findall(text):
+        said = f"`{option.strip()}` is not passed on to the build of a wheel"
+        got.find("option-not-obeyed", file, said, line.number)
     bare = _PER_LINE.sub("", _HASH.sub("", text)).strip()
     found = requirement_of(bare, got.root, file, line.number, editable=editable, hashes=hashes)
     (got.constraints if constrains else got.requirements).append(found)
@@ -159,6 +169,7 @@ def _links(got: Gathered, file: str, line: Line, value: str) -> None:
 
 
 def _source(got: Gathered, file: str, line: Line, kind: str, value: str) -> None:
+    _check_source(got, file, line, kind, value)
     if has_secret(value):
         text = f"user or password in the address `{value}`; it would travel with the code"
         remedy = (
@@ -166,6 +177,28 @@ def _source(got: Gathered, file: str, line: Line, kind: str, value: str) -> None
         )
         got.find("credentials", file, text, line.number, severity=ERROR, remedy=remedy)
     got.sources.append(Source(kind=kind, url=value))
+
+
+def _check_source(got: Gathered, file: str, line: Line, kind: str, value: str) -> None:
+    if kind == "index" and any(s.kind == "index" for s in got.sources):
+        text = f"`{value}` takes the place of the index named before; pip asks the last one alone"
+        got.find("index-replaced", file, text, line.number)
+    if value.startswith("http://"):
+        text = f"`{value}` is not encrypted: anybody on the way can change the files"
+        got.find("index-not-encrypted", file, text, line.number, remedy="write https://, if the host has it")
+    names = re.findall(r"\$\{([A-Z0-9_]+)\}", value)
+    if names:
+        text = f"the address needs {' and '.join(names)} in the environment of the command that locks"
+        got.find("env-variable", file, text, line.number)
+
+
+def include(got: Gathered, file: str, number: int, name: str) -> None:
+    """Add a requirements file that `file` names at a line; a missing one becomes a finding."""
+    try:
+        _nested(got, file, Line(number, number, name), name, constrains=False)
+    except BadLine as problem:
+        remedy = f"correct line {number} of `{file}`"
+        got.find("missing-include", file, str(problem), number, severity=ERROR, remedy=remedy)
 
 
 def _trust(got: Gathered, file: str, line: Line, value: str) -> None:

@@ -26,12 +26,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Tools:
-    """A row of `lock_tools.toml`."""
+    """A row of `lock_tools.toml`. `source`: where the bounds of the versions were read."""
 
     python: str
     pip: str
     pip_tools: str
     why: str
+    source: str = ""
     options: tuple[str, ...] = ()
 
 

@@ -1,12 +1,12 @@
 """Reads Poetry's tables: caret and tilde ranges, named sources, path and git dependencies."""
 
 import re
-import tomllib
 from typing import Any
 
 from repro.lock.declared import add
 from repro.lock.pipfile import Gathered
 from repro.lock.requests import ERROR, Hint, Requirement, Source
+from repro.lock.shapes import Pyproject, load_toml
 from repro.lock.single import BadLine, has_secret, requirement_of
 from repro.lock.text import line_of
 
@@ -15,12 +15,12 @@ _MAIN = r"^\s*\[tool\.poetry\.dependencies\]"
 
 def read_poetry(got: Gathered, file: str) -> list[Hint]:
     """Add `[tool.poetry.dependencies]`; groups and optional ones stay out. Returns Python hints."""
-    content = got.load(file)
-    poetry = tomllib.loads(content).get("tool", {}).get("poetry", {})
+    content, document = load_toml(got, file, Pyproject)
+    poetry = document.get("tool", {}).get("poetry", {})
     start = line_of(content, _MAIN) or 1
     has_lock = (got.root / file).with_name("poetry.lock").is_file()
-    lock = "its poetry.lock is not read" if has_lock else "no lock file"
-    got.find("poetry", file, f"Poetry tables, {lock}; versions are resolved anew", start)
+    lock = "with a poetry.lock" if has_lock else "no lock file; versions are resolved anew"
+    got.find("poetry", file, f"Poetry tables, {lock}", start)
     hints = []
     _sources(got, file, content, poetry.get("source", []))
     for name, value in poetry.get("dependencies", {}).items():
@@ -70,6 +70,7 @@ def _dependency(got: Gathered, file: str, line: int, name: str, value: Any) -> N
     marker = _marker(table)
     spec = _range(got, file, line, str(table.get("version", "*")))
     before = len(got.requirements)
+    spec = spec if not spec or spec[0] in "<>=!~" else f" {spec}"
     add(got, file, line, f"{name}{extras}{spec}{' ; ' + marker if marker else ''}")
     if table.get("source") and len(got.requirements) > before:
         made = got.requirements.pop()
@@ -119,14 +120,27 @@ def expand(text: str) -> str:
 
     Source: Poetry documentation, dependency specification.
     """
-    return (
-        ",".join(filter(None, (_one(part.strip()) for part in text.split(",")))) if "||" not in text else ""
-    )
+    if "||" in text or " | " in text:
+        return _hull([expand(part) for part in re.split(r"\s*\|\|?\s*", text)])
+    return ",".join(filter(None, (_one(part.strip()) for part in text.split(","))))
+
+
+def _hull(ranges: list[str]) -> str:
+    """The range around several: `>=3.8,<4` of `>=3.8,<3.9` and `>=3.9,<4`."""
+    from packaging.version import Version
+
+    low = [m[1] for r in ranges if (m := re.search(r">=\s*([\d.]+)", r) or re.fullmatch(r"==([\d.]+)", r))]
+    high = [m[1] for r in ranges if (m := re.search(r"<\s*([\d.]+)", r))]
+    parts = [f">={min(low, key=Version)}"] if len(low) == len(ranges) else []
+    parts += [f"<{max(high, key=Version)}"] if len(high) == len(ranges) else []
+    return ",".join(parts)
 
 
 def _one(text: str) -> str:
     if text in ("*", ""):
         return ""
+    if not re.search(r"\d", text):
+        return text
     if text.startswith("^"):
         return f">={text[1:]},<{_above(text[1:], caret=True)}"
     if text.startswith("~") and not text.startswith("~="):

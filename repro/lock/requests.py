@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from repro.lock.filenames import named_in
 from repro.model.record import Record
 from repro.model.snapshot import Warned
 
@@ -40,9 +41,12 @@ class Requirement(Record, kw_only=True):
 
     @property
     def pinned(self) -> str:
-        """The one version that is allowed, or empty."""
+        """The one version that is allowed, by its specifier or by the name of its wheel; or empty."""
         found = re.fullmatch(r"={2,3}([^,*]+)", self.spec)
-        return found.group(1) if found else ""
+        if found:
+            return found.group(1)
+        file = named_in(self.url or self.path) if re.search(r"\.whl(#|$)", self.url or self.path) else None
+        return file.version if file else ""
 
     @property
     def text(self) -> str:

@@ -1,24 +1,23 @@
 """From requests to a lock: the same inputs are answered from the cache, others are resolved in the target."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import repro
 from repro import redact
 from repro.errors import ReproError
-from repro.events import Sink
+from repro.events import Note, Sink
 from repro.files import folder_aside, sha256_file, write_whole
 from repro.lock import write
 from repro.lock.making import Making
 from repro.lock.pipconf import PipConfig, local_folder, read_pip_config
 from repro.lock.place import Place, Tools, tools_for
-from repro.lock.requests import Requests, Requirement, Source
+from repro.lock.requests import WARNING, Requests, Requirement, Source
 from repro.lock.sources import sources_of
 from repro.lock.store import Store
 from repro.lock.table import torch_releases
 from repro.lock.torch import plain_pythons
-from repro.lock.tree import files_below
+from repro.lock.walk import files_below
 from repro.lock.web import Web
 from repro.model.canonical import digest
 from repro.model.lock import Lock
@@ -63,7 +62,14 @@ def resolve(
     making = Making(
         project, requests, place, config, tools, sources, Web(config, requests.trusted), store, sink
     )
-    lock, text = making.lock(cache, key)
+    try:
+        lock, text = making.lock(cache, key)
+    except ReproError:
+        # Nothing would say them any more, and one of them may be the reason.
+        for finding in requests.findings:
+            if finding.severity == WARNING:
+                sink(Note("warning", f"{finding.where}  {finding.code}: {finding.text}"))
+        raise
     _remember(lock, text, cache)
     write.write_lock(lock, text, into, store)
     return Resolved(lock, cached=False)
@@ -102,7 +108,7 @@ def inputs_digest(
         {
             "tool": repro.__version__,
             "requirements": [_plain(r) for r in requests.requirements],
-            "constraints": [c.text for c in requests.constraints],
+            "constraints": [[c.text, *c.hashes] for c in requests.constraints],
             "sources": [[s.kind, redact.text(s.url), s.name, s.explicit] for s in sources],
             "place": place.identity(),
             "pip": config.digest(),
@@ -157,5 +163,4 @@ def _remember(lock: Lock, text: str, cache: Path) -> None:
     with folder_aside(kept.parent, kept.name[:12]) as aside:
         write_whole(aside.path / write.REQUIREMENTS, text.encode())
         write.write_record(lock, aside.path)
-        shutil.rmtree(kept, ignore_errors=True)
-        aside.become(kept)
+        aside.replace(kept)

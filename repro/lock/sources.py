@@ -6,12 +6,12 @@ import re
 import msgspec
 
 from repro.errors import ReproError
+from repro.lock.builds import alias_sources
 from repro.lock.index import Shelf, version_of
 from repro.lock.pick import newest_at_source
 from repro.lock.pipconf import PipConfig, default_index
 from repro.lock.place import Target
 from repro.lock.requests import Finding, Requests, Source
-from repro.lock.torch import alias_sources
 
 
 def sources_of(requests: Requests, config: PipConfig) -> list[Source]:
@@ -59,7 +59,12 @@ def needed_aliases(requests: Requests, shelf: Shelf) -> tuple[list[Source], list
     found: list[Source] = []
     findings: list[Finding] = []
     for r in (*requests.requirements, *requests.constraints):
-        if "+" not in r.pinned or any(version_of(o.file) == r.pinned for o in shelf.offers(r.name)):
+        if (
+            "+" not in r.pinned
+            or r.url
+            or r.path
+            or any(version_of(o.file) == r.pinned for o in shelf.offers(r.name))
+        ):
             continue
         for source in alias_sources([r]):
             found.append(source)
@@ -83,5 +88,6 @@ def named_source_pins(requests: Requests, shelf: Shelf, target: Target) -> dict[
     for r in requests.requirements:
         if r.source and r.name:
             check_direct(shelf, r, target)
-            pins[r.name] = r.pinned or newest_at_source(shelf, r, target)
+            fixed = next((c.pinned for c in requests.constraints if c.name == r.name and c.pinned), "")
+            pins[r.name] = r.pinned or fixed or newest_at_source(shelf, r, target)
     return {name: version for name, version in pins.items() if version}

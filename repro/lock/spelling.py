@@ -6,7 +6,7 @@ from repro.lock.declared import dependencies_of_folder
 from repro.lock.pipfile import Gathered
 from repro.lock.requests import ERROR, Requirement, normal
 from repro.lock.single import BadLine, has_secret, requirement_of
-from repro.lock.table import table
+from repro.lock.table import known
 
 _COMMIT = re.compile(r"^[0-9a-f]{40}$")
 
@@ -16,12 +16,13 @@ def judge_spelling(got: Gathered, requirements: list[Requirement]) -> None:
     _unpinned(got, requirements)
     _hashes(got, requirements)
     _private(got, requirements)
+    judged = {(f.file, n) for f in got.findings if f.code == "credentials" for n in f.lines}
     for r in requirements:
         if r.path:
             _local(got, r, requirements)
         elif is_vcs(r.url):
             _repository(got, r)
-        if has_secret(r.url):
+        if has_secret(r.url) and (r.file, r.line) not in judged:
             remedy = (
                 "take the login out of the address; put it into ~/.netrc, or use git's own credential store"
             )
@@ -30,7 +31,7 @@ def judge_spelling(got: Gathered, requirements: list[Requirement]) -> None:
 
 def is_vcs(url: str) -> bool:
     """Whether an address names a version control system."""
-    return re.match(r"^(git|hg|svn|bzr)(\+|:|@)", url) is not None
+    return re.match(r"^(git|hg|svn|bzr)(\+|:|@)", url, re.IGNORECASE) is not None
 
 
 def revision_of(url: str) -> tuple[str, str, str]:
@@ -73,12 +74,25 @@ def _hashes(got: Gathered, requirements: list[Requirement]) -> None:
 
 
 def _repository(got: Gathered, r: Requirement) -> None:
+    if not r.url.startswith(("git+", "git:")):
+        text = f"`{r.url}`: only git repositories can be packed"
+        remedy = "name a released version, or put the code into the project"
+        got.find("vcs-unsupported", r.file, text, r.line, severity=ERROR, remedy=remedy)
+        return
+    if r.url.startswith(("git+git:", "git:")):
+        text = "git:// is not encrypted, and most hosts no longer answer it"
+        got.find("vcs-protocol", r.file, text, r.line, remedy="write git+https://")
+    if names := re.findall(r"\$\{([A-Z0-9_]+)\}", r.url):
+        text = f"the address needs {' and '.join(names)} in the environment of the command that locks"
+        got.find("env-variable", r.file, text, r.line)
     _, revision, subfolder = revision_of(r.url)
     place = f"; sub-directory `{subfolder}`" if subfolder else ""
     if _COMMIT.match(revision):
         got.find("vcs-pinned", r.file, f"commit pinned{place}; a wheel of it is packed", r.line)
         return
     what = f"`{revision}` is a branch or tag and can move" if revision else "no revision at all"
+    if re.fullmatch(r"[0-9a-f]{7,39}", revision):
+        what = f"`{revision}` may be a commit, shortened"
     text = f"{what}{place}; the commit of today is written into the lock, and a wheel of it is packed"
     got.find("vcs-unpinned", r.file, text, r.line, remedy="name a full commit after `@`")
 
@@ -86,7 +100,7 @@ def _repository(got: Gathered, r: Requirement) -> None:
 def _local(got: Gathered, r: Requirement, requirements: list[Requirement]) -> None:
     folder = got.root / r.path
     editable = ", editable" if r.editable else ""
-    if r.path.startswith("/"):
+    if r.path.startswith(("/", "../")) or re.match(r"[A-Za-z]:", r.path):
         text = f"`{r.path}` lies outside the project and would not travel"
         got.find("local-path", r.file, text, r.line, severity=ERROR, remedy="copy it into the project")
         return
@@ -152,7 +166,7 @@ def _private(got: Gathered, requirements: list[Requirement]) -> None:
     own = [s for s in got.sources if s.kind == "index" and not s.name]
     if not own:
         return
-    public = {normal(n) for n in table("package_names")["public"]["names"]}
+    public = {normal(n) for n in known("public")}
     for r in requirements:
         if r.name and not r.url and not r.path and r.name not in public:
             what = f"{r.name} is no public project this tool knows and an index of your own is named"

@@ -2,16 +2,16 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from repro.errors import ReproError
 from repro.events import Note, Progress, Sink
-from repro.files import raise_if_full, sha256_file
+from repro.files import alone, raise_if_full, sha256_file
 from repro.lock.index import Offer
-from repro.lock.web import Missing, Web, split_login
+from repro.lock.web import FAILURES, Missing, Reply, Web, split_login
 
 _PIECE = 1 << 20
 
@@ -53,7 +53,14 @@ class Store:
             return held
         if offer.path:
             return self._move(self._copied(offer.path, offer.file, told), offer.file, offer.sha256)
-        return self._move(self._download(offer, web, told), offer.file, offer.sha256)
+        part = self._partial / f"{hashlib.sha256(_address(offer).encode()).hexdigest()}.part"
+        # Two builds that fetch one file would write into each other's.
+        with _writing(part), alone(part):
+            held = self.find(offer.sha256, offer.file)
+            if held is None:
+                self._download(offer, web, part, told)
+                held = self._move(part, offer.file, offer.sha256)
+        return held
 
     def _copied(self, source: Path, file: str, told: Callable[[int], None]) -> Path:
         part = self._partial / f"{os.getpid()}-{file}"
@@ -63,23 +70,21 @@ class Store:
                 told(out.tell())
         return part
 
-    def _download(self, offer: Offer, web: Web, told: Callable[[int], None]) -> Path:
-        address = split_login(offer.url.split("#")[0])[0]
-        part = self._partial / f"{hashlib.sha256(address.encode()).hexdigest()}.part"
-        with _writing(part):
-            start = part.stat().st_size if part.is_file() else 0
-            reply = web.open(offer.url.split("#")[0], start=start)
-            goes_on = start and reply.status == 206
-            try:
-                with part.open("ab" if goes_on else "wb") as out:
-                    while piece := reply.read(_PIECE):
-                        out.write(piece)
-                        told(out.tell())
-            finally:
-                reply.close()
-            if offer.bytes and part.stat().st_size < offer.bytes:
-                raise _cut_off(offer, part.stat().st_size)
-        return part
+    def _download(self, offer: Offer, web: Web, part: Path, told: Callable[[int], None]) -> None:
+        start = part.stat().st_size if part.is_file() else 0
+        if offer.bytes and start >= offer.bytes:
+            return  # a kill came between the last byte and the check
+        reply = web.open(offer.url.split("#")[0], start=start)
+        goes_on = start and reply.status == 206
+        try:
+            with part.open("ab" if goes_on else "wb") as out:
+                for piece in _pieces(reply, offer, part):
+                    out.write(piece)
+                    told(out.tell())
+        finally:
+            reply.close()
+        if offer.bytes and part.stat().st_size < offer.bytes:
+            raise _cut_off(offer, part.stat().st_size)
 
     def _move(self, part: Path, file: str, expected: str) -> Held:
         found = sha256_file(part)
@@ -116,11 +121,23 @@ class _writing:  # noqa: N801 - reads as a statement
             raise_if_full(problem, self._part)
 
 
+def _address(offer: Offer) -> str:
+    return split_login(offer.url.split("#")[0])[0]
+
+
+def _pieces(reply: Reply, offer: Offer, part: Path) -> Iterator[bytes]:
+    try:
+        while piece := reply.read(_PIECE):
+            yield piece
+    except FAILURES as problem:
+        raise _cut_off(offer, part.stat().st_size) from problem
+
+
 def _cut_off(offer: Offer, got: int) -> ReproError:
     return ReproError(
         "lock-download-cut",
         f"the download of `{offer.file}` ended early",
-        found=f"{got} of {offer.bytes} bytes",
+        found=f"{got} of {offer.bytes or 'an unknown number of'} bytes",
         done="what has arrived is kept; the next try goes on from there",
         tries=["repro lock"],
     )

@@ -39,13 +39,20 @@ def decode(data: bytes) -> Text:
         if data.startswith(mark):
             body = data[len(mark) :] if name == "utf-8" else data
             return Text(_plain(body.decode(name, "replace")), oddity + _ending(body.decode(name, "replace")))
-    if b"\0" in data[:200]:
-        name = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    if name := _wide(data[:200]):
         return Text(_plain(data.decode(name, "replace")), "UTF-16 without byte order mark")
     try:
         return Text(_plain(data.decode("utf-8")))
     except UnicodeDecodeError:
         return Text(_plain(data.decode("latin-1")), "not UTF-8; read as Latin-1")
+
+
+def _wide(start: bytes) -> str:
+    """The kind of UTF-16 that ASCII text was written in; empty when zero bytes do not alternate."""
+    for name, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[::2])):
+        if zeros and 2 * zeros.count(0) > len(zeros):
+            return name
+    return ""
 
 
 def read_text(path: Path) -> str:

@@ -1,28 +1,55 @@
-"""What the table of torch releases says about the pins: partners, Pythons, builds, NumPy, cards."""
+"""What the table of torch releases says about the pins: partners, Pythons, NumPy, cards."""
 
-import re
 from typing import Any
 
+from repro.lock.builds import judge_builds
+from repro.lock.clashes import applies
 from repro.lock.pipfile import Gathered
-from repro.lock.requests import ERROR, Hint, Requirement, Source
-from repro.lock.table import table, torch_releases
+from repro.lock.pythons import admits, minor_of
+from repro.lock.ranges import allowed
+from repro.lock.requests import ERROR, Hint, Requirement
+from repro.lock.table import torch_releases
 
 _NUMPY_2_SINCE = "2.3"
 
 
-def judge_torch(got: Gathered, requirements: list[Requirement], hints: list[Hint]) -> list[Requirement]:
-    """Findings about torch and its family; returns constraints to add."""
-    torch = next((r for r in requirements if r.name == "torch"), None)
-    _local_tags(got, requirements)
+def judge_torch(
+    got: Gathered, requirements: list[Requirement], hints: list[Hint], python: str
+) -> list[Requirement]:
+    """Findings about torch and its family for a Python minor; returns constraints to add."""
+    applying = [r for r in requirements if applies(r, python)]
+    torch = next((r for r in applying if r.name == "torch"), None) or _brought(got, applying)
+    judge_builds(got, requirements, torch.pinned if torch else "")
     if torch is None:
         return []
     pin, where = _pin(got, torch)
-    row = torch_releases().get(pin.split("+")[0])
+    row = row_of(pin)
+    specs = [r.spec for r in (*applying, *got.constraints) if r.name == "torch"] or [torch.spec]
+    _partners(got, applying, specs, where)
     if row:
-        _partners(got, requirements, row, where)
         _pythons(got, row, where, hints)
         _cards(got, row, where, pin.partition("+")[2])
-    return _numpy(got, requirements, torch, pin)
+    return _numpy(got, applying, torch, pin or _newest_admitted(specs))
+
+
+def row_of(pin: str) -> dict[str, Any] | None:
+    """Row of the table for a version as people write it: `1.10` is 1.10.0, local tags do not count."""
+    bare = pin.split("+")[0]
+    return torch_releases().get(bare) or torch_releases().get(f"{bare}.0")
+
+
+def _brought(got: Gathered, requirements: list[Requirement]) -> Requirement | None:
+    """The torch that a pinned torchvision or torchaudio brings along, when no line names one."""
+    for partner in ("torchvision", "torchaudio"):
+        other = next((r for r in requirements if r.name == partner and r.pinned), None)
+        version = other.pinned.split("+")[0] if other else ""
+        owners = [r for r in torch_releases().values() if r.get(partner) == version]
+        if other and len(owners) == 1 and owners[0].get(f"{partner}_source") == "wheel":
+            torch = owners[0]["version"]
+            text = f"{partner} {version} brings torch {torch}, which no line names"
+            got.find("torch-unnamed", other.file, text, other.line, remedy=f"write `torch=={torch}` as well")
+            return Requirement(name="torch", spec=f"=={torch}", file=other.file, line=other.line)
+    return None
 
 
 def _pin(got: Gathered, torch: Requirement) -> tuple[str, Requirement]:
@@ -33,24 +60,39 @@ def _pin(got: Gathered, torch: Requirement) -> tuple[str, Requirement]:
     return fixed.pinned, fixed
 
 
-def _partners(
-    got: Gathered, requirements: list[Requirement], row: dict[str, Any], torch: Requirement
-) -> None:
+def _partners(got: Gathered, requirements: list[Requirement], specs: list[str], torch: Requirement) -> None:
+    admitted = _admitted(specs)
     for partner in ("torchvision", "torchaudio"):
         other = next((r for r in requirements if r.name == partner and r.pinned), None)
-        if other is None:
+        if other is None or not admitted:
             continue
         version = other.pinned.split("+")[0]
-        owners = [r for r in torch_releases().values() if r.get(partner) == version]
-        strict = [r for r in owners if r.get(f"{partner}_source") == "wheel"]
-        if strict and row not in owners:
+        strict = [
+            r
+            for r in torch_releases().values()
+            if r.get(partner) == version and r.get(f"{partner}_source") == "wheel"
+        ]
+        if strict and not {r["version"] for r in strict} & set(admitted):
             wants = " or ".join(r["version"] for r in strict)
+            row = torch_releases()[admitted[-1]]
             one = f"torch=={wants} with {partner}=={version}"
             remedy = f"{one}, or {partner}=={row[partner]} with torch=={row['version']}"
             lines = [torch.line] if torch.file == other.file else []
-            text = f"{partner} {version} wants torch {wants}; {torch.place} asks for {row['version']}"
+            asks = torch.pinned.split("+")[0] or torch.spec
+            text = f"{partner} {version} wants torch {wants}; {torch.place} asks for {asks}"
             got.find("conflict", other.file, text, *lines, other.line, severity=ERROR, remedy=remedy)
         _same_build(got, torch, other, partner)
+
+
+def _admitted(specs: list[str]) -> list[str]:
+    """Releases in the table that all specifiers allow, oldest first."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        sets = [SpecifierSet(s.split("+")[0] if s.startswith("==") else s) for s in specs]
+    except InvalidSpecifier:
+        return []
+    return [v for v in torch_releases() if all(s.contains(v) for s in sets)]
 
 
 def _same_build(got: Gathered, torch: Requirement, other: Requirement, partner: str) -> None:
@@ -71,8 +113,8 @@ def _pythons(got: Gathered, row: dict[str, Any], torch: Requirement, hints: list
     span = f"torch {row['version']} has wheels for Python {offered[0]} to {offered[-1]}"
     got.find("python-range", torch.file, span, torch.line, severity="note")
     for hint in hints:
-        minor = minor_of(hint.python)
-        if minor and minor not in offered:
+        if not any(admits(hint.python, minor) for minor in offered):
+            minor = minor_of(hint.python) or hint.python
             file, _, line = hint.where.partition(":")
             numbers = [int(line)] if line.isdigit() else []
             got.find("python-range", file, f"the project asks for Python {minor}", *numbers)
@@ -81,12 +123,6 @@ def _pythons(got: Gathered, row: dict[str, Any], torch: Requirement, hints: list
             remedy = f'use one of these interpreters: {works} (`python = "{offered[-1]}"`), or another torch'
             got.find("no-wheel-for-python", torch.file, text, torch.line, severity=ERROR, remedy=remedy)
             return
-
-
-def minor_of(python: str) -> str:
-    """`3.11` of `3.11.7` or `3.11`; empty for a range."""
-    found = re.fullmatch(r"={0,2}\s*(\d\.\d+)(\.[\d*]+)?", python.strip())
-    return found.group(1) if found else ""
 
 
 def _cards(got: Gathered, row: dict[str, Any], torch: Requirement, tag: str) -> None:
@@ -110,7 +146,7 @@ def _cards(got: Gathered, row: dict[str, Any], torch: Requirement, tag: str) -> 
 def _numpy(got: Gathered, requirements: list[Requirement], torch: Requirement, pin: str) -> list[Requirement]:
     from packaging.specifiers import SpecifierSet
 
-    newest = pin or _newest_admitted(torch)
+    newest = pin
     if not newest or not _before(newest, _NUMPY_2_SINCE):
         return []
     numpy = next((r for r in requirements if r.name == "numpy"), None)
@@ -154,45 +190,7 @@ def _before(version: str, limit: str) -> bool:
     return Version(version) < Version(limit)
 
 
-def _newest_admitted(torch: Requirement) -> str:
-    """The newest release in the table that the range admits; empty when the range is open to newer ones."""
-    from packaging.specifiers import SpecifierSet
-
-    if not torch.spec:
-        return ""
-    admitted = [v for v in torch_releases() if SpecifierSet(torch.spec).contains(v)]
-    return admitted[-1] if admitted else ""
-
-
-def _local_tags(got: Gathered, requirements: list[Requirement]) -> None:
-    offered = any(s.kind in ("find-links", "extra-index", "index") for s in got.sources)
-    for r in (*requirements, *got.constraints):
-        tag = r.pinned.partition("+")[2]
-        family = family_of(tag) if tag else None
-        if family is None:
-            continue
-        what = f"the {tag} index only" if re.match(r"cu\d", tag) else f"the `{tag}` builds only"
-        alias = family["alias"].replace("{tag}", tag)
-        asked = "" if offered else ", which the file does not name"
-        use = (
-            f"; index {alias} is used for it" if alias else "; name the page that offers it with --find-links"
-        )
-        got.find("local-version-tag", r.file, f"+{tag} exists on {what}{asked}{use}", r.line)
-
-
-def family_of(tag: str) -> dict[str, Any] | None:
-    """Row of `index_aliases.toml` whose tag pattern fits a local version tag."""
-    rows: list[dict[str, Any]] = table("index_aliases")["family"]
-    return next((row for row in rows if re.match(row["tags"], tag)), None)
-
-
-def alias_sources(requirements: list[Requirement]) -> list[Source]:
-    """Indexes that serve the local version tags in use, by table."""
-    found = {}
-    for r in requirements:
-        tag = r.pinned.partition("+")[2]
-        family = family_of(tag) if tag else None
-        if family and family["url"]:
-            url = family["url"].replace("{tag}", tag)
-            found[url] = Source(kind="alias", url=url, name=family["alias"].replace("{tag}", tag))
-    return list(found.values())
+def _newest_admitted(specs: list[str]) -> str:
+    """The newest release in the table that the ranges admit; empty when they are open to newer ones."""
+    admitted = _admitted(specs) if any(specs) else []
+    return admitted[-1] if admitted and allowed(specs, ["9999"])[:1] != ["9999"] else ""

@@ -1,59 +1,43 @@
 """Findings about the files beside the manifests: extensions, submodules, pip.conf, imports."""
 
 import ast
-import os
 import re
-import sys
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 
 from repro import redact
 from repro.lock.declared import SetupCall
+from repro.lock.imports import imported
 from repro.lock.pipfile import Gathered
-from repro.lock.requests import ERROR
-from repro.lock.table import table
+from repro.lock.requests import ERROR, Requirement, normal
 from repro.lock.text import read_text
+from repro.lock.walk import files_below
 
-_SKIP = {
-    ".git",
-    ".hg",
-    ".venv",
-    "venv",
-    "env",
-    "node_modules",
-    "__pycache__",
-    ".repro",
-    "build",
-    "dist",
-    ".tox",
-    "site-packages",
-}
 _ARCH = re.compile(r"arch=compute_(\d+)a?,code=\[?(?:sm|compute)_(\d+)|-arch=sm_(\d+)|compute_(\d+),code")
 _EXTENSION = re.compile(r"\b(CUDAExtension|CppExtension)\s*\(")
-_MAX_FILES = 20_000
+_JIT = re.compile(r"(?<![\w.])(?:cpp_extension\.)?load(?:_inline)?\s*\(\s*(?:name\s*=|['\"]|$)")
 
 
-def files_below(root: Path) -> Iterator[Path]:
-    """Files of the project in a fixed order, without environments and build outputs; at most 20 000."""
-    count = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(d for d in folders if d not in _SKIP and not d.endswith(".egg-info"))
-        for name in sorted(names):
-            count += 1
-            if count > _MAX_FILES:
-                return
-            yield Path(folder) / name
+def judge_tree(
+    got: Gathered, requirements: Sequence[Requirement], *, based: bool = False, command: Sequence[str] = ()
+) -> None:
+    """Note findings about files that packaging must know of.
 
-
-def judge_tree(got: Gathered) -> None:
-    """Note findings about files that packaging must know of."""
+    Args:
+        got: gets the findings.
+        requirements: what is asked for; an extension that is named there comes as a wheel.
+        based: whether the user chose the base image, which may then hold a compiler.
+        command: the training command.
+    """
     _submodules(got)
     for path in files_below(got.root):
         if path.name in ("pip.conf", "pip.ini", ".pypirc", ".netrc"):
             _configuration(got, path)
         elif path.name == "setup.py":
-            _extension(got, path)
+            _extension(got, path, requirements)
+        elif path.suffix == ".py":
+            _source(got, path, based=based, is_command=_name(got, path) in command)
+    judge_kernels(got)
 
 
 def _name(got: Gathered, path: Path) -> str:
@@ -87,12 +71,53 @@ def _submodules(got: Gathered) -> None:
             got.find("submodule-empty", path, text, severity=ERROR, remedy=remedy)
 
 
-def _extension(got: Gathered, path: Path) -> None:
+def _source(got: Gathered, path: Path, *, based: bool, is_command: bool) -> None:
+    content = read_text(path)
+    file = _name(got, path)
+    if "cpp_extension" in content:
+        for number, line in enumerate(content.split("\n"), 1):
+            if _JIT.search(line):
+                severity = "warning" if based else ERROR
+                text = "an extension is compiled when the program runs: it needs nvcc, a compiler and ninja"
+                remedy = "name a devel base image whose CUDA fits torch in `dependencies.base` in repro.toml"
+                got.find("cuda-jit", file, text, number, severity=severity, remedy=remedy)
+    try:
+        ast.parse(content)
+    except SyntaxError as problem:
+        text = f"no Python 3: {problem.msg}"
+        severity = ERROR if is_command else "warning"
+        got.find(
+            "not-python3", file, text, problem.lineno or 1, severity=severity, remedy="port it to Python 3"
+        )
+    except (ValueError, RecursionError):
+        return
+
+
+def judge_kernels(got: Gathered) -> None:
+    """Note CUDA sources that no setup script and no call of the program builds."""
+    built = {f.file.rpartition("/")[0] for f in got.findings if f.code in ("cuda-extension", "cuda-jit")}
+    found = [_name(got, p) for p in files_below(got.root) if p.suffix in (".cu", ".cuh")]
+    left = [f for f in found if not any(b == "" or f == b or f.startswith(b + "/") for b in built)]
+    if left:
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        text = f"CUDA code{more} that nothing here builds as far as this tool sees; it needs nvcc"
+        got.find(
+            "cuda-source",
+            left[0],
+            text,
+            remedy="build a wheel of it elsewhere and name its folder in find_links",
+        )
+
+
+def _extension(got: Gathered, path: Path, requirements: Sequence[Requirement]) -> None:
     content = read_text(path)
     if "cpp_extension" not in content:
+        _plain_extension(got, path, content)
         return
     file, lines = _name(got, path), content.split("\n")
     modules = _modules(content)
+    if any(r.name and normal(m) == r.name and not r.path for m in modules for r in requirements):
+        return
     used = [n for n in modules if n in imported(got.root)]
     asked = any(r.path and f"{r.path}/setup.py" == file for r in got.requirements)
     severity = ERROR if used or asked or _readme_names(got.root, path.parent) else "warning"
@@ -110,6 +135,18 @@ def _extension(got: Gathered, path: Path) -> None:
             )
             got.find("cuda-extension", file, text, number, severity=severity, remedy=remedy)
         _hard_coded(got, file, number, line)
+
+
+def _plain_extension(got: Gathered, path: Path, content: str) -> None:
+    for number, line in enumerate(content.split("\n"), 1):
+        if re.search(r"\b(?:cythonize|Extension)\s*\(", line) and "import" not in line:
+            asked = any(r.path and (got.root / r.path / "setup.py") == path for r in got.requirements)
+            how = "it is built in the target" if asked else "in no dependency file"
+            text = f"compiled extension, {how}; it needs a compiler"
+            got.find(
+                "c-extension", _name(got, path), text, number, remedy="name its folder in the dependency file"
+            )
+            return
 
 
 def _hard_coded(got: Gathered, file: str, number: int, line: str) -> None:
@@ -140,39 +177,3 @@ def _readme_names(root: Path, folder: Path) -> bool:
 def readmes(root: Path) -> list[Path]:
     """Readme files at the project's top."""
     return sorted(p for p in root.iterdir() if p.is_file() and p.name.lower().startswith("readme"))
-
-
-@cache
-def imported(root: Path) -> dict[str, str]:
-    """Top-level modules that the project's Python files import, with the first `file:line`."""
-    found: dict[str, str] = {}
-    for path in files_below(root):
-        if path.suffix != ".py" or path.name in ("setup.py", "conftest.py"):
-            continue
-        for name, line in _imports(path):
-            found.setdefault(name, f"{path.relative_to(root).as_posix()}:{line}")
-    return found
-
-
-def _imports(path: Path) -> Iterator[tuple[str, int]]:
-    try:
-        parsed = ast.parse(read_text(path))
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(parsed):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module.split(".")[0], node.lineno
-
-
-def foreign(root: Path) -> dict[str, str]:
-    """Imported modules that are neither standard library nor the project's own, with the first place."""
-    own = {p.stem for p in files_below(root) if p.suffix == ".py"}
-    own |= {p.parent.name for p in files_below(root) if p.suffix == ".py"}
-    return {n: w for n, w in imported(root).items() if n not in sys.stdlib_module_names and n not in own}
-
-
-def project_of(module: str) -> str:
-    """Project on the Python index that holds a module, as far as the table knows; else the module's name."""
-    return str(table("package_names")["imports"].get(module, module))

@@ -12,6 +12,7 @@ from repro.errors import ReproError
 from repro.project import usual
 from repro.project.files import parse
 from repro.project.parameters import names_in
+from repro.project.pins import spoken_for
 from repro.project.program import options
 from repro.project.pythons import stated
 
@@ -57,7 +58,7 @@ def guess(root: Path, data: Mapping[str, Any]) -> Found:
         config-no-command: there is no command and no file that looks like a training script.
     """
     found = Found(root, data)
-    for part in (_name, _params, _eval, _command, _python, _requirements, _parameters):
+    for part in (_name, _params, _eval, _command, _requirements, _python, _parameters):
         part(found)
     return found
 
@@ -153,12 +154,15 @@ def _script(found: Found) -> str:
     if len(alike) == 1:
         return alike[0]
     example = alike[0] if alike else "YOUR_SCRIPT.py"
+    bare = (found.root / "HEAD").is_file() and (found.root / "objects").is_dir()
     raise ReproError(
         "config-no-command",
         f"there is no training command for `{found.root.name}`",
         found=f"several scripts that may be it: {', '.join(alike)}" if alike else "none of the usual scripts",
         needs="`code.command`, or one of: " + ", ".join(usual.COMMANDS),
-        tries=f'add to repro.toml:  code.command = ["python", "{example}", "--out", "{{out}}"]',
+        tries=f"git clone {found.root} WORKTREE      (this folder is a bare git repository)"
+        if bare
+        else f'add to repro.toml:  code.command = ["python", "{example}", "--out", "{{out}}"]',
     )
 
 
@@ -166,6 +170,9 @@ def _python(found: Found) -> None:
     if not found.open("dependencies.python"):
         return
     version, evidence = stated(found.root)
+    if not version:
+        version, evidence = spoken_for(found.root, found.value("dependencies.requirements") or [])
+        evidence = evidence if version else ""
     found.add("dependencies.python", version or usual.DEFAULT_PYTHON, evidence)
     if not evidence:
         found.notes.append(
@@ -178,11 +185,25 @@ def _requirements(found: Found) -> None:
     if not found.open("dependencies.requirements"):
         return
     present = [n for n in usual.REQUIREMENTS if (found.root / n).is_file() and _declares(found.root / n)]
+    # A conda file that reads the requirements file says more than that file alone.
+    around = [n for n in present if _includes(found.root, n, present[0])]
+    present = [*around, *(n for n in present if n not in around)]
     if present:
         found.add("dependencies.requirements", present[:1], present[0])
         _note_others(found, "dependencies.requirements", present)
     else:
         found.notes.append(f"no file lists dependencies; looked for {', '.join(usual.REQUIREMENTS)}")
+
+
+def _includes(root: Path, name: str, other: str) -> bool:
+    """Whether a conda file reads the requirements file that would be taken in its place."""
+    if not name.endswith((".yml", ".yaml")):
+        return False
+    try:
+        text = (root / name).read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return bool(re.search(rf"-r\s+{re.escape(other)}\s*$", text, re.MULTILINE))
 
 
 def _declares(path: Path) -> bool:
@@ -195,10 +216,10 @@ def _declares(path: Path) -> bool:
         table = parse(path)
     except ReproError:
         return False
-    project, poetry = table.get("project", {}), table.get("tool", {}).get("poetry", {})
-    return (
-        "dependencies" in project or "dependencies" in project.get("dynamic", []) or "dependencies" in poetry
-    )
+    project, tool = (t if isinstance(t, dict) else {} for t in (table.get("project"), table.get("tool")))
+    poetry = tool.get("poetry")
+    named = "dependencies" in project or "dependencies" in project.get("dynamic", [])
+    return named or (isinstance(poetry, dict) and "dependencies" in poetry)
 
 
 def _parameters(found: Found) -> None:

@@ -13,6 +13,7 @@ from repro.project.files import parse, read
 from repro.project.usual import PYTHONS
 
 _VERSION = re.compile(r"(?:python-|cpython-)?(3\.\d{1,2})(?:\.\d+\S*)?")
+_PIPFILE = re.compile(r"^\s*python_(?:full_)?version\s*=\s*[\"'](3\.\d{1,2})", re.MULTILINE)
 _CONDA = re.compile(r"^\s*-\s*['\"]?python\s*(?:=|==|>=|~=)\s*(3\.\d{1,2})", re.MULTILINE)
 _SETUP_PY = re.compile(r"python_requires\s*=\s*['\"]([^'\"]+)['\"]")
 
@@ -71,6 +72,11 @@ def _conda(path: Path) -> str:
     return match[1] if match else ""
 
 
+def _pipfile(path: Path) -> str:
+    match = _PIPFILE.search(read(path))
+    return match[1] if match else ""
+
+
 def fitting(spec: str) -> str:
     """The first of the Pythons we know that a `requires-python` text allows, or empty."""
     spec = re.sub(r"\^(3\.\d+)(?:\.\d+)?", r">=\1,<4", spec.strip())
@@ -92,6 +98,11 @@ _READERS: dict[str, Callable[[Path], str]] = {
     "runtime.txt": _version_file,
     "environment.yml": _conda,
     "environment.yaml": _conda,
+    "conda.yml": _conda,
+    "conda.yaml": _conda,
+    "env.yml": _conda,
+    "env.yaml": _conda,
+    "Pipfile": _pipfile,
     "pyproject.toml": _pyproject,
     "setup.cfg": _setup_cfg,
     "setup.py": _setup_py,

@@ -13,11 +13,12 @@ from repro.files import raise_if_full, sha256_bytes, sha256_file, write_whole
 from repro.model.canonical import pretty
 from repro.model.project import Project
 from repro.model.snapshot import Patch, Snapshot, Warned
-from repro.snapshot import archive, dirty, leftovers, scope, secrets, submodules
-from repro.snapshot.content import Content, gather, tree_id, whole
+from repro.snapshot import archive, attributes, dirty, said, scope, secrets, submodules, unpacked
+from repro.snapshot.content import Content, gather, large, tree_id, whole
 from repro.snapshot.includes import resolve
-from repro.snapshot.names import collisions, shown, size, under
+from repro.snapshot.names import shown, under
 from repro.snapshot.repository import Entry, Head, Repository, open_repository
+from repro.snapshot.worktree import Changes, refuse, refuse_unmerged
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class _Job:
     head: Head
     folder: str
     eval_set: str
+    command: tuple[str, ...]
     include: tuple[str, ...]
     allow_dirty: bool
     scratch: Path
@@ -39,7 +41,7 @@ class _State:
 
     repository: Repository
     commit_tree: list[Entry]
-    changes: dirty.Changes
+    changes: Changes
     packed: dirty.Packed | None
     named: list[str]
     scope: scope.Scope
@@ -68,8 +70,9 @@ def take_code(
 
     Raises:
         not-a-repository, git-missing, git-failed, git-dubious-ownership, snapshot-no-commit,
-        snapshot-nothing-tracked, snapshot-dirty, snapshot-secret, snapshot-link-outside, snapshot-include,
-        snapshot-outside-import, snapshot-object-missing, submodule-missing, submodule-dirty.
+        snapshot-nothing-tracked, snapshot-dirty, snapshot-unmerged, snapshot-not-packed, snapshot-secret,
+        snapshot-link-outside, snapshot-include, snapshot-outside-import, snapshot-object-missing,
+        submodule-missing, submodule-dirty.
     """
     with tempfile.TemporaryDirectory(prefix="repro-code-") as scratch:
         try:
@@ -96,7 +99,14 @@ def _job(project: Project, allow_dirty: bool, include: Sequence[str], scratch: P
     path = project.settings.eval.path
     eval_set = posixpath.normpath(posixpath.join(folder, path)) if path else ""
     return _Job(
-        repository, head, folder, "" if eval_set == "." else eval_set, tuple(include), allow_dirty, scratch
+        repository=repository,
+        head=head,
+        folder=folder,
+        eval_set="" if eval_set == "." else eval_set,
+        command=tuple(project.settings.code.command),
+        include=tuple(include),
+        allow_dirty=allow_dirty,
+        scratch=scratch,
     )
 
 
@@ -109,8 +119,13 @@ def _take(job: _Job, into: Path, sink: Sink) -> Snapshot:
     parts = submodules.collect(job.repository, job.head.commit, entries)
     content = gather(state.repository, entries, parts, state.named, job.scratch)
     warnings = [*state.scope.warnings, *content.warnings, *_check_secrets(job, state, content)]
-    warnings += [*_about_left_out(state), *_about_names(state, content)]
+    warnings += said.left_out(state.changes, state.packed.left_out if state.packed else [])
+    warnings += said.names(state.changes, content.data)
     warnings += [w for part in parts for w in part.warnings] + secrets.in_config(job.repository.config)
+    warnings += attributes.warnings(job.repository, content.data) + large(content.data)
+    warnings += unpacked.judge(
+        job.repository.top, job.folder, job.command, state.changes.ignored, content.data
+    )
     archive.write(into / "code.tar", content.entries, content.data)
     snapshot = Snapshot(
         commit=job.head.commit,
@@ -161,17 +176,17 @@ def _one(repository: Repository, scratch: Path, entry: Entry) -> bytes:
     return whole(next(iter(repository.blobs([entry.oid], scratch)))[1])
 
 
-def _check_changes(job: _Job, changes: dirty.Changes) -> None:
+def _check_changes(job: _Job, changes: Changes) -> None:
+    if changes.unmerged:
+        raise refuse_unmerged(changes.unmerged)
     if changes.submodules:
         raise submodules.moved(changes.submodules)
     if changes and not job.allow_dirty:
         settings = posixpath.join(job.folder, "repro.toml")
-        raise dirty.refuse(
-            changes, new_settings=list(changes.untracked) == [settings] and not changes.tracked
-        )
+        raise refuse(changes, new_settings=list(changes.untracked) == [settings] and not changes.tracked)
 
 
-def _with_changes(job: _Job, changes: dirty.Changes, named: Sequence[str]) -> dirty.Packed | None:
+def _with_changes(job: _Job, changes: Changes, named: Sequence[str]) -> dirty.Packed | None:
     if not changes and not set(changes.products) & set(named):
         return None
     store = Path(tempfile.mkdtemp(prefix="changes-", dir=job.scratch))
@@ -200,26 +215,6 @@ def _check_secrets(job: _Job, state: _State, content: Content) -> list[Warned]:
         )
         for h in kept
     ]
-
-
-def _about_left_out(state: _State) -> list[Warned]:
-    changes = state.changes
-    found = secrets.left_out(
-        [*changes.secret, *(p for p in changes.ignored if secrets.is_secret_file(p.rstrip("/")))]
-    )
-    for path in state.packed.left_out if state.packed else []:
-        num = size(changes.untracked[path])
-        text = f"{shown(path)} ({num}) is untracked and large: left out; --include packs it"
-        found.append(Warned(code="untracked-left-out", where=shown(path), text=text))
-    for path in changes.repositories:
-        text = f"{shown(path)} is a repository of its own, not a submodule: left out"
-        found.append(Warned(code="nested-repository", where=shown(path), text=text))
-    return found
-
-
-def _about_names(state: _State, content: Content) -> list[Warned]:
-    left = [p for p in state.changes.products if p not in content.data]
-    return leftovers.warnings(state.changes.ignored, left, content.data) + collisions(content.data)
 
 
 def _write_patch(state: _State, into: Path) -> Patch | None:

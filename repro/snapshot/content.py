@@ -1,18 +1,20 @@
 """What the chosen entries hold: read from git, with real files in the place of pointers and named links."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from repro.errors import ReproError
 from repro.model.snapshot import Warned
 from repro.snapshot import archive, lfs, links
-from repro.snapshot.names import shown, under
+from repro.snapshot.names import shown, size, under
 from repro.snapshot.repository import Entry, Repository
 from repro.snapshot.submodules import Part
 
 Data = bytes | Path
+# From here on a file in a commit is more likely data or weights than code.
+LARGE = 50_000_000
 
 
 @dataclass
@@ -99,6 +101,23 @@ def _copied_link(found: Content, repository: Repository, entry: Entry, data: Dat
     text = f"{shown(entry.path)} is a link; --include asks for a copy of the file that it names"
     found.warnings.append(Warned(code="link-copied", where=shown(entry.path), text=text))
     return replace(entry, mode="100644", oid=archive.blob_id(copy, entry.oid)), copy
+
+
+def large(contents: Mapping[str, Data]) -> list[Warned]:
+    """A warning that names the large files among what is packed, with their sizes."""
+    sizes = {p: len(d) if isinstance(d, bytes) else d.stat().st_size for p, d in contents.items()}
+    found = sorted((p for p, num in sizes.items() if num >= LARGE), key=lambda p: -sizes[p])
+    if not found:
+        return []
+    names = ", ".join(f"{shown(p)} ({size(sizes[p])})" for p in found[:5])
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    return [
+        Warned(
+            code="large-file",
+            where=shown(found[0]),
+            text=f"large files are packed with the code: {names}{more}",
+        )
+    ]
 
 
 def tree_id(content: Content, parts: Sequence[Part], folder: str) -> str:

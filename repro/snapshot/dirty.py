@@ -7,42 +7,17 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from repro.errors import ReproError
 from repro.snapshot import lfs
 from repro.snapshot.leftovers import is_cache, is_product
-from repro.snapshot.names import listed, shown, size, under
+from repro.snapshot.names import under
 from repro.snapshot.repository import Entry, Repository
 from repro.snapshot.secrets import is_secret_file
+from repro.snapshot.worktree import Changes
 
 LARGE = 1_000_000
-
-
-@dataclass
-class Changes:
-    """Differences inside the project; paths relative to the repository, sizes in bytes.
-
-    `secret` and `products` are untracked, never packed, and do not count; `ignored` is what git ignores.
-    """
-
-    changed: list[str] = field(default_factory=list)
-    staged: list[str] = field(default_factory=list)
-    untracked: dict[str, int] = field(default_factory=dict)
-    repositories: list[str] = field(default_factory=list)
-    submodules: list[str] = field(default_factory=list)
-    secret: list[str] = field(default_factory=list)
-    products: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
-
-    @property
-    def tracked(self) -> list[str]:
-        """Tracked paths that differ from the commit."""
-        return sorted({*self.changed, *self.staged})
-
-    def __bool__(self) -> bool:
-        return bool(self.changed or self.staged or self.untracked)
 
 
 def inspect(repository: Repository, entries: Sequence[Entry], paths: Sequence[str]) -> Changes:
@@ -58,6 +33,7 @@ def inspect(repository: Repository, entries: Sequence[Entry], paths: Sequence[st
     for row in rows:
         if row:
             _take(found, repository.top, os.fsdecode(row))
+    _set_environments_apart(found)
     by_path = {e.path: e for e in entries}
     real = _real_lfs_files(repository, [by_path[p] for p in found.changed if p in by_path])
     found.changed = [p for p in found.changed if p not in real]
@@ -74,10 +50,20 @@ def _take(found: Changes, top: Path, row: str) -> None:
     elif kind in "12u":
         _, states, sub, rest = row.split(" ", 3)
         path = rest.split(" ", {"1": 5, "2": 6, "u": 7}[kind])[-1]
+        if kind == "u":
+            found.unmerged.append(path)
         if sub.startswith("S"):
             found.submodules.append(path)
         else:
             (found.staged if states[1] == "." else found.changed).append(path)
+
+
+def _set_environments_apart(found: Changes) -> None:
+    """Untracked virtual and conda environments: thousands of files, none of them the project's."""
+    marks = ("/pyvenv.cfg", "/conda-meta/history")
+    found.environments = sorted({p.removesuffix(m) for m in marks for p in found.untracked if p.endswith(m)})
+    for path in [p for p in found.untracked if any(under(p, e) for e in found.environments)]:
+        del found.untracked[path]
 
 
 def _take_untracked(found: Changes, top: Path, path: str) -> None:
@@ -126,36 +112,6 @@ def _differs(path: Path, entry: Entry) -> bool:
     content = path.read_bytes()
     kind = hashlib.sha1 if len(entry.oid) == 40 else hashlib.sha256  # git's own object id, not a safeguard
     return kind(b"blob %d\0" % len(content) + content).hexdigest() != entry.oid
-
-
-def refuse(changes: Changes, *, new_settings: bool) -> ReproError:
-    """The error for a working tree that is not the commit; `new_settings` when only a new repro.toml is."""
-    total = sum(changes.untracked.values())
-    counts = [
-        f"{len(changes.changed)} changed" if changes.changed else "",
-        f"{len(changes.staged)} staged" if changes.staged else "",
-        f"{len(changes.untracked)} untracked ({size(total)})" if changes.untracked else "",
-    ]
-    biggest_first = sorted(changes.untracked, key=lambda p: (-changes.untracked[p], p))
-    found = [f"changed    {p}" for p in listed(changes.changed)] + [
-        f"staged     {p}" for p in listed(changes.staged)
-    ]
-    found += [f"untracked  {shown(p)} ({size(changes.untracked[p])})" for p in biggest_first[:20]]
-    found += [f"untracked  and {len(biggest_first) - 20} more"] if len(biggest_first) > 20 else []
-    commit = "git add repro.toml && git commit -m 'add repro.toml'"
-    tries = [commit] if new_settings else ["git add -A && git commit", "git stash --include-untracked"]
-    return ReproError(
-        "snapshot-dirty",
-        f"the working tree differs from the commit: {', '.join(c for c in counts if c)}",
-        found=found,
-        needs="a working tree that is the commit",
-        why="the bundle would run other code than the commit that it names",
-        done="nothing was packed",
-        tries=[
-            *tries,
-            "repro build --allow-dirty      (packs the difference too; the bundle then equals no commit)",
-        ],
-    )
 
 
 @dataclass(frozen=True)

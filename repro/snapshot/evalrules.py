@@ -37,7 +37,7 @@ def check_counts(project: Project, path: str, num_files: int, most_counted: int)
     """Raise eval-empty for no file, eval-too-many-files for more than the settings allow."""
     most = project.settings.eval.max_files
     if num_files == 0:
-        raise _empty(path, [f"{shown(path)} has no file"])
+        raise empty(path, [f"{shown(path)} has no file"])
     if num_files > most:
         some = "more than " if num_files >= most_counted else ""
         raise ReproError(
@@ -112,8 +112,12 @@ def check_links(root: Path, path: str, found: Mapping[str, str]) -> tuple[dict[s
     for name, text in found.items():
         end = links.target(posixpath.normpath(posixpath.join(base, name)), text)
         own = "" if end is None else posixpath.relpath(end, base)
-        leaves = end is None or not (root / name).resolve().is_relative_to(top)
-        if leaves:
+        real = _resolved(root / name)
+        if real is None:
+            wrong.append(f"{shown(name)} -> {shown(text)} goes in a circle")
+        elif "annex/objects/" in text and not (root / name).exists():
+            wrong.append(f"{shown(name)} is a git-annex file that was not fetched")
+        elif end is None or not real.is_relative_to(top):
             wrong.append(f"{shown(name)} -> {shown(text)} points outside the repository")
         elif not (root / name).exists():
             wrong.append(f"{shown(name)} -> {shown(text)} points nowhere")
@@ -128,6 +132,21 @@ def check_links(root: Path, path: str, found: Mapping[str, str]) -> tuple[dict[s
     return inside, copied
 
 
+def _way_out(found: str) -> str:
+    if "git-annex" in found:
+        return f"git annex get {found.split(' is a git-annex')[0]}"
+    if "is a folder" in found:
+        return "replace the link by a copy of the folder: cp -RL LINK COPY && rm LINK && mv COPY LINK"
+    return 'replace each link by a copy of the file: cp --remove-destination "$(readlink -f LINK)" LINK'
+
+
+def _resolved(path: Path) -> Path | None:
+    try:
+        return path.resolve()
+    except (RuntimeError, OSError):  # a circle, as Python before 3.13 and later say it
+        return None
+
+
 def _wrong_links(found: list[str]) -> ReproError:
     return ReproError(
         "eval-link",
@@ -136,7 +155,7 @@ def _wrong_links(found: list[str]) -> ReproError:
         needs="files, or links to files inside the set",
         why="foreign files are never packed unasked, and a broken link would be an empty example",
         done=_NOTHING,
-        tries='replace each link by a copy of the file: cp --remove-destination "$(readlink -f LINK)" LINK',
+        tries=_way_out(found[0]),
     )
 
 
@@ -157,17 +176,28 @@ def check_content(root: Path, path: str, files: Sequence[tuple[str, int]]) -> li
     }
     if pointers:
         raise _pointers(pointers)
-    empty = [p for p, n in files if n == 0 and not p.endswith(_MARKERS)]
+    bare = [p for p, n in files if n == 0 and not p.endswith(_MARKERS)]
     full = {posixpath.splitext(p)[1] for p, n in files if n}
-    hopeless = [p for p in empty if posixpath.splitext(p)[1] not in full]
+    hopeless = [p for p in bare if posixpath.splitext(p)[1] not in full]
     if hopeless or not full:
-        raise _empty(
-            path, [f"{p} has 0 bytes" for p in listed(hopeless)] or [f"{shown(path)} has no content"]
-        )
-    if not empty:
+        raise empty(path, [f"{p} has 0 bytes" for p in listed(hopeless)] or [f"{shown(path)} has no content"])
+    if not bare:
         return []
-    text = f"{len(empty)} files of the evaluation set have 0 bytes: {', '.join(listed(empty, 5))}"
-    return [Warned(code="eval-empty-files", where=shown(empty[0]), text=text)]
+    text = f"{len(bare)} files of the evaluation set have 0 bytes: {', '.join(listed(bare, 5))}"
+    return [Warned(code="eval-empty-files", where=shown(bare[0]), text=text)]
+
+
+def unreadable(problem: PermissionError) -> ReproError:
+    """The error for a file or folder of the set that this user may not read."""
+    name = shown(str(problem.filename))
+    return ReproError(
+        "eval-unreadable",
+        "a file of the evaluation set may not be read",
+        found=name,
+        needs="files that you may read",
+        done=_NOTHING,
+        tries=f"chmod -R u+rX {name}",
+    )
 
 
 def _pointers(found: Mapping[str, lfs.Pointer]) -> ReproError:
@@ -182,7 +212,8 @@ def _pointers(found: Mapping[str, lfs.Pointer]) -> ReproError:
     )
 
 
-def _empty(path: str, found: list[str]) -> ReproError:
+def empty(path: str, found: list[str]) -> ReproError:
+    """The error for a set over which nothing could be evaluated."""
     return ReproError(
         "eval-empty",
         f"the evaluation set `{shown(path)}` is empty: {', '.join(found[:3])}",

@@ -13,6 +13,7 @@ from repro.model.project import Project
 from repro.model.snapshot import EvalSet, FileEntry, Warned
 from repro.snapshot import evalrules
 from repro.snapshot.evalcopy import copy, link
+from repro.snapshot.evaldoubts import doubts
 from repro.snapshot.leftovers import is_cache
 from repro.snapshot.names import shown
 
@@ -43,7 +44,7 @@ def take_eval(project: Project, into: Path) -> EvalSet:
 
     Raises:
         eval-missing, eval-empty, eval-too-many-files, eval-too-large, eval-lfs-pointer, eval-link,
-        eval-special-file, eval-name, snapshot-secret.
+        eval-special-file, eval-name, eval-unreadable, snapshot-secret.
     """
     path = project.settings.eval.path
     if not path:
@@ -53,6 +54,8 @@ def take_eval(project: Project, into: Path) -> EvalSet:
         path = posixpath.normpath(path)
         try:
             found = _take(project, path, into)
+        except PermissionError as problem:
+            raise evalrules.unreadable(problem) from None
         except OSError as problem:
             raise_if_full(problem, into)
             raise
@@ -72,6 +75,7 @@ def _take(project: Project, path: str, into: Path) -> EvalSet:
     evalrules.check_size(project, path, found.num_bytes, found.largest)
     evalrules.check_secrets(p for p, _ in found.files)
     warnings = evalrules.check_content(root, path, found.files)
+    warnings += doubts(root, path, found.files)
     entries = [copy(root / p, into / "eval", p) for p, _ in sorted(found.files)]
     by_path = {e.path: e for e in entries}
     for name, end in inside.items():

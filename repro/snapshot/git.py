@@ -104,9 +104,23 @@ def _failure(command: Command, problem: Any) -> Exception:
     said = _said(problem.stderr)
     if problem.status == 1 and not said:
         return SaidNoError()
+    if "promisor" in said or "lazy fetch" in said:
+        return lacking(said.splitlines()[-1])
     if "dubious ownership" in said:
         return _dubious(command.folder, said)
     return failed(command, said or f"exit status {problem.status}")
+
+
+def lacking(found: str) -> ReproError:
+    """The error for a clone that does not hold all objects of the commit."""
+    return ReproError(
+        "snapshot-object-missing",
+        "the repository does not hold all content of the commit",
+        found=found,
+        why="the clone is partial or damaged; nothing is fetched unasked",
+        done="nothing was packed",
+        tries=["git fetch --refetch", "git fsck"],
+    )
 
 
 def failed(command: Command, said: str) -> ReproError:

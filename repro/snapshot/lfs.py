@@ -8,8 +8,8 @@ from repro.snapshot.names import shown, size
 
 # Source: git-lfs docs/spec.md: first line "version URL", keys sorted, below 1024 bytes.
 _LFS = re.compile(
-    rb"version https://(?:git-lfs\.github\.com/spec|hawser\.github\.com/spec)/v1\n"
-    rb"(?:ext-.*\n)*oid sha256:(?P<sha256>[0-9a-f]{64})\nsize (?P<size>\d+)\n?"
+    rb"version https://(?:git-lfs\.github\.com/spec|hawser\.github\.com/spec)/v1\r?\n"
+    rb"(?:ext-.*\n)*oid sha256:(?P<sha256>[0-9a-f]{64})\r?\nsize (?P<size>\d+)\s*"
 )
 # Source: git-annex internals, "pointer files": a path below /annex/objects/, below 32 kB.
 _ANNEX = re.compile(rb"/annex/objects/(?P<key>[^\n/]+)\n?")

@@ -28,7 +28,10 @@ def judge(links: Mapping[str, str], packed: Iterable[str]) -> list[Warned]:
     """
     present = _with_folders(packed)
     outside = [p for p, text in links.items() if target(p, text) is None]
-    nowhere = [p for p, text in links.items() if p not in outside and target(p, text) not in present]
+    circles = [p for p in links if p not in outside and _is_circle(p, links)]
+    nowhere = [
+        p for p, text in links.items() if p not in (*outside, *circles) and target(p, text) not in present
+    ]
     if outside:
         raise _outside(links, outside, nowhere)
     return [
@@ -38,7 +41,21 @@ def judge(links: Mapping[str, str], packed: Iterable[str]) -> list[Warned]:
             text=f"{shown(p)} points to {shown(links[p])}, which is not packed",
         )
         for p in nowhere
+    ] + [
+        Warned(code="link-broken", where=shown(p), text=f"{shown(p)} -> {shown(links[p])} goes in a circle")
+        for p in circles
     ]
+
+
+def _is_circle(path: str, links: Mapping[str, str]) -> bool:
+    seen = {path}
+    end = target(path, links[path])
+    while end is not None and end in links:
+        if end in seen:
+            return True
+        seen.add(end)
+        end = target(end, links[end])
+    return False
 
 
 def _with_folders(paths: Iterable[str]) -> set[str]:

@@ -1,6 +1,8 @@
 """Reads and writes parameter files: JSON, YAML and TOML, each as Python's usual reader of it does."""
 
+import codecs
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +17,7 @@ from repro.snapshot.yamldoubts import doubts
 
 SUFFIXES = (".json", ".yaml", ".yml", ".toml")
 _MOST_VALUES = 100_000
+_CONFLICT = re.compile(r"^<{7} .*\n(?:.*\n)*?={7}$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,13 @@ def parse(name: str, suffix: str, data: bytes) -> Parsed:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise _bad(name, f"byte {problem.start} is not UTF-8", "a text file in UTF-8") from None
+        mark = (
+            " (it begins like UTF-16)" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
+        )
+        raise _bad(name, f"byte {problem.start} is not UTF-8{mark}", "a text file in UTF-8") from None
+    if torn := _CONFLICT.search(text):
+        line = text.count("\n", 0, torn.start()) + 1
+        raise _bad(name, f"line {line}: a conflict that git left behind (<<<<<<<)", "one of the two sides")
     try:
         parsed = _READERS[suffix](name, text)
         encode(parsed.values)
@@ -71,7 +80,12 @@ def _toml(name: str, text: str) -> Parsed:
 def _yaml(name: str, text: str) -> Parsed:
     import yaml
 
-    loader = yaml.SafeLoader(text)
+    try:
+        loader = yaml.SafeLoader(text)
+    except yaml.YAMLError as problem:
+        raise _bad(
+            name, " ".join(str(problem).split()), "YAML, in which text has no control characters"
+        ) from None
     try:
         node = loader.get_single_node()
         _refuse_twice(name, in_yaml(node))

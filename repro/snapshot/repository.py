@@ -173,12 +173,19 @@ def open_repository(folder: Path) -> Repository:
 
 
 def _not_a_repository(folder: Path, said: str) -> ReproError:
+    link = folder / ".git"
+    bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
+    tries = ["git init && git add -A && git commit -m 'first'"]
+    if bare:
+        tries = [f"git clone {folder} WORKTREE      (this is a bare repository)"]
+    elif link.is_file():
+        tries = ["git worktree repair      (in the main repository, which was moved)"]
     return ReproError(
         "not-a-repository",
         f"`{folder}` does not lie in the working tree of a git repository",
         found=said,
         why="what is packed is a commit, so that everybody can say what it was",
-        tries=["git init && git add -A && git commit -m 'first'"],
+        tries=tries,
     )
 
 

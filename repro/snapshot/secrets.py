@@ -12,6 +12,7 @@ from repro.errors import ReproError
 from repro.model.snapshot import Warned
 from repro.redact import text as redacted
 from repro.snapshot.names import listed, shown
+from repro.snapshot.secretvalues import FEW, secret_settings
 
 _SECRET_NAMES = re.compile(
     r"(?:^|/)(?:"
@@ -21,7 +22,7 @@ _SECRET_NAMES = re.compile(
     r"|\.aws/credentials|\.docker/config\.json|\.dockercfg|\.kube/config|kaggle\.json|credentials\.json"
     r"|client_secret[^/]*\.json|service[-_]account[^/]*\.json|application_default_credentials\.json"
     r"|\.azure/[^/]*|\.config/gcloud/.*|\.huggingface/token|\.boto|\.s3cfg|secrets?\.(?:ya?ml|toml|json|ini)"
-    r"|\.streamlit/secrets\.toml|\.vault[-_]pass[^/]*|\.ssh/(?!config$|known_hosts$|[^/]*\.pub$)[^/]+"
+    r"|\.streamlit/secrets\.toml|(?:[^/]*[._-])?cookies\.txt|\.vault[-_]pass[^/]*|\.ssh/(?!config$|known_hosts$|[^/]*\.pub$)[^/]+"
     r")$",
     re.IGNORECASE,
 )
@@ -64,6 +65,17 @@ _PATTERNS = (
         "API key",
         (b"sk-",),
         rb"\bsk-(?:[A-Za-z0-9]{32,}|(?:proj|svcacct|admin|ant|or)-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,})",
+    ),
+    _pattern("PyPI token", (b"pypi-",), rb"\bpypi-AgEI[A-Za-z0-9_-]{30,}"),
+    _pattern(
+        "Weights & Biases key",
+        (b"wandb",),
+        rb"wandb\.login\([^)\n]*?key\s*=\s*\\?['\"][0-9a-f]{40}\b|api\.wandb\.ai\s+login\s+\S+\s+password\s+[0-9a-f]{40}\b",
+    ),
+    _pattern(
+        "Kaggle key",
+        (b"username",),
+        rb"['\"]username['\"]\s*:\s*['\"][^'\"]+['\"]\s*,\s*['\"]key['\"]\s*:\s*['\"][0-9a-f]{32}['\"]",
     ),
     _pattern("Slack token", (b"xox",), rb"\bxox[abeoprs]-[0-9A-Za-z-]{20,}"),
     _pattern("Google API key", (b"AIza",), rb"\bAIza[0-9A-Za-z_-]{35}\b"),
@@ -115,8 +127,11 @@ def in_content(path: str, content: bytes) -> list[Hit]:
         for row in _PATTERNS
         if any(h in content for h in row.hints)
         for match in row.regex.finditer(content)
+        if len(set(match[0][-16:])) > FEW
     ]
     places += _logins(path, content)
+    known = {content.count(b"\n", 0, start) for start, _ in places}
+    places += [(s, k) for s, k in secret_settings(path, content) if content.count(b"\n", 0, s) not in known]
     lines = sorted({(content.count(b"\n", 0, start) + 1, kind) for start, kind in places})
     return [Hit(path, line, kind) for line, kind in lines]
 

@@ -70,6 +70,9 @@ def _part(repository: Repository, link: Entry, url: str, prefix: str) -> Part:
         names = [*changes.tracked, *changes.untracked, *changes.submodules]
         raise _dirty(path, [f"{path}/{name}" for name in listed(names)])
     warnings = left_out(f"{path}/{p}" for p in changes.secret)
+    if not url:
+        text = f"submodule {shown(path)} has no address in .gitmodules; its files are packed"
+        warnings.append(Warned(code="submodule-no-address", where=shown(path), text=text))
     record = Submodule(path=shown(path), url=shown(redacted(url)), commit=link.oid)
     return Part(path, inner, entries, record, warnings)
 

@@ -27,7 +27,7 @@ class Want:
         eval_code, params_code: the same for the other two.
         warnings: code of each warning with words of its text, for all three.
         members: all files of code.tar, where it is made.
-        then: more to check on a success.
+        then: more to check. exit_status: of each error.
     """
 
     code: str = ""
@@ -37,6 +37,7 @@ class Want:
     warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     members: set[str] | None = None
     then: Callable[["Done"], None] | None = None
+    exit_status: int = 2
 
 
 @dataclass
@@ -130,6 +131,11 @@ def no_value_anywhere(done: Done) -> None:
             assert b"0123456789abcdef" not in path.read_bytes()
 
 
+def still_unmerged(done: Done) -> None:
+    with pytest.raises(ReproError, match="a merge is not finished"):
+        snapshot.take_code(done.project, done.into, allow_dirty=True)
+
+
 def subfolder(done: Done) -> None:
     assert done.code.subfolder == "projects/vision"
     assert done.code.commit == git(done.root, "rev-parse", "HEAD")
@@ -156,10 +162,27 @@ WANT = {
         says=("3001 files", "eval.max_files = 3001", "tar -cf eval.tar eval"),
         then=many_with_higher_limit,
     ),
+    "eval_header_only": Want(eval_code="eval-empty", says=("eval/small.csv holds no example",)),
+    "gitattributes_converts": Want(
+        warnings={
+            "git-converts": ("line ends: train.py", "$Id$ is filled in: requirements.txt"),
+            "export-ignore": ("eval",),
+        },
+        members=SMALL | {".gitattributes"},
+    ),
+    "ignored_module": Want(
+        code="snapshot-not-packed",
+        says=("data/__init__.py: imported at train.py:2; git ignores it", "git add -f data/__init__.py"),
+    ),
     "lfs_pointer": Want(
         eval_code="eval-lfs-pointer",
         says=("eval/images.npz is a Git LFS pointer of 133 bytes", "12345678 bytes", "git lfs pull"),
         warnings={"lfs-pointer": ("weights.pt is a Git LFS pointer", "git lfs pull")},
+    ),
+    "merge_in_progress": Want(
+        code="snapshot-unmerged",
+        says=("a merge is not finished", "train.py", "git merge --abort"),
+        then=still_unmerged,
     ),
     "monorepo_subfolder": Want(
         warnings={
@@ -201,10 +224,18 @@ WANT = {
         members=SMALL,
         then=odd_values,
     ),
+    "partial_clone": Want(
+        code="snapshot-object-missing", says=("does not hold", "git fetch --refetch"), exit_status=3
+    ),
     "read_only_and_locked": Want(members=SMALL, then=untouched),
     "secrets_in_env": Want(
         warnings={"secret-left-out": (".env, deploy/.env.server: left out", "--env")},
         members=SMALL | {".env.example", ".gitignore"},
+        then=no_value_anywhere,
+    ),
+    "secrets_in_settings": Want(
+        code="snapshot-secret",
+        says=("3 credentials", "wandb/settings:3", "conf/db.yaml:3", "log.py:2"),
         then=no_value_anywhere,
     ),
     "stale_build_products": Want(
@@ -223,6 +254,9 @@ WANT = {
             "host.txt -> /etc/hostname points outside the repository",
             "eval/broken.bin -> ../missing.bin points nowhere",
         ),
+    ),
+    "virtualenv_in_tree": Want(
+        warnings={"environment-left-out": ("torch_env is a virtual environment",)}, members=SMALL
     ),
 }  # fmt: skip
 REFUSED = {"error", "ask_or_flag"}
@@ -288,7 +322,7 @@ def test_case(made: tuple[str, Path], tmp_path: Path) -> None:
             done.code.num_files == len(want.members) == expected.get("files_in_snapshot", len(want.members))
         )
     for problem in done.errors.values():
-        assert problem.exit_status == 2
+        assert problem.exit_status == want.exit_status
         assert problem.tries
     if want.then:
         want.then(done)

@@ -384,3 +384,37 @@ def test_a_snapshot_starts_few_processes(repo: Any, monkeypatch: pytest.MonkeyPa
     )
     assert repo.take().record.num_files == 2002
     assert len(calls) < 15
+
+
+def test_the_script_must_be_in_the_commit(repo: Any) -> None:
+    repo.git("rm", "-q", "--cached", "train.py")
+    repo.write(".gitignore", "train.py\n")
+    repo.git("add", ".gitignore")
+    repo.git("commit", "-q", "-m", "ignore it")
+    with pytest.raises(ReproError) as caught:
+        repo.take()
+    assert caught.value.code == "snapshot-not-packed"
+    assert caught.value.found == ("train.py: the command runs it; git ignores it",)
+
+
+def test_an_import_that_may_fail_needs_no_file(repo: Any) -> None:
+    repo.write("train.py", "try:\n    import local\nexcept ImportError:\n    local = None\nimport wandb\n")
+    repo.write(".gitignore", "local.py\nwandb/\n")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "ignore")
+    repo.write("local.py", "X = 1\n")
+    repo.write("wandb/run-1/files/train.py", "\n")
+    assert set(repo.take().members()) == {"train.py", "params.json", ".gitignore"}
+
+
+def test_large_files_are_named_with_their_sizes(repo: Any) -> None:
+    repo.write("weights.bin", bytes(60_000_000))
+    repo.commit()
+    assert repo.take().texts("large-file") == "large files are packed with the code: weights.bin (57.2 MiB)"
+
+
+def test_links_in_a_circle_are_said(repo: Any) -> None:
+    (repo.path / "a").symlink_to("b")
+    (repo.path / "b").symlink_to("a")
+    repo.commit()
+    assert "a -> b goes in a circle" in repo.take().texts("link-broken")

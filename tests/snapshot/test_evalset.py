@@ -169,3 +169,26 @@ def test_pipes_and_credentials_are_refused(repo: Any) -> None:
     (repo.path / "eval" / "pipe").unlink()
     repo.write("eval/.env", "A=1")
     assert refused(repo).code == "snapshot-secret"
+
+
+def test_what_is_odd_about_the_content_is_said(repo: Any) -> None:
+    repo.write("eval/page.csv", "<!DOCTYPE html><html></html>\n")
+    repo.write("eval/read.py", "print(1)\n")
+    repo.write("eval/rows.csv", "id,label\n1,0\n")
+    repo.write("eval/names.csv", "id,label\n")
+    found, _ = take(repo)
+    said = {w.code: w.where for w in found.warnings}
+    assert said == {
+        "eval-web-page": "eval/page.csv",
+        "eval-one-line": "eval/names.csv",
+        "eval-holds-code": "eval/read.py",
+    }
+
+
+def test_links_in_a_circle_are_refused(repo: Any) -> None:
+    repo.write("eval/rows.csv", "1,0\n")
+    (repo.path / "eval" / "a").symlink_to("b")
+    (repo.path / "eval" / "b").symlink_to("a")
+    with pytest.raises(ReproError, match="2 links") as caught:
+        take(repo)
+    assert "eval/a -> b goes in a circle" in caught.value.found

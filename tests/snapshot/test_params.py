@@ -181,3 +181,28 @@ def test_credentials_in_parameters_are_refused(repo: Any) -> None:
     assert problem.code == "snapshot-secret"
     assert problem.found == ("p.json:2: Hugging Face token",)
     assert refused(repo, "p.json", '{"hub": ""}', f"hub={token}").code == "snapshot-secret"
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"a: \x07\n", "#x0007"),
+        (b"<<<<<<< HEAD\nlr: 1\n=======\nlr: 2\n>>>>>>> x\n", "line 1: a conflict"),
+        ("lr: 1\n".encode("utf-16"), "like UTF-16"),
+    ],
+)
+def test_files_that_no_reader_takes(repo: Any, content: bytes, found: str) -> None:
+    repo.write("params.yaml", content)
+    with pytest.raises(ReproError) as caught:
+        snapshot.take_params(repo.project(params="params.yaml"), repo.out())
+    assert caught.value.code == "params-format"
+    assert found in caught.value.found[0]
+
+
+def test_values_that_mean_something_here_alone_are_said(repo: Any) -> None:
+    repo.write("params.yaml", "root: /home/me/data\nlr: ${oc.env:LR}\n")
+    got = snapshot.take_params(repo.project(params="params.yaml"), repo.out())
+    assert {w.code for w in got.warnings} == {"params-path", "params-interpolation"}
+    repo.write("params.yaml", "# none\n")
+    got = snapshot.take_params(repo.project(params="params.yaml"), repo.out())
+    assert [w.code for w in got.warnings] == ["params-empty"]

@@ -121,3 +121,29 @@ def test_untracked_token_is_refused_with_allow_dirty(repo: Any) -> None:
     with pytest.raises(ReproError) as caught:
         repo.take(allow_dirty=True)
     assert caught.value.found == ("notes.txt:1: Hugging Face token",)
+
+
+# Put together here, so that this file holds none.
+SETTINGS = {
+    "conf/db.yaml": "  pass" + "word: N0t-a-Real-One\n",
+    "wandb/settings": "api_" + "key = " + "0123456789abcdef" * 2 + "01234567\n",
+    "log.py": "wandb.login(" + 'key="' + "0123456789abcdef" * 2 + '01234567")\n',
+    "kaggle.txt": '{"username": "lab", "' + 'key": "' + "0123456789abcdef" * 2 + '"}\n',
+    "demo.ipynb": '"client_' + 'secret = \\"' + "a1b2c3d4e5f6g7h8i9j0" + '\\"\\n"\n',
+}
+HARMLESS = {
+    "conf/a.yaml": "api_key: ${oc.env:KEY}\npassword: changeme123\nsecret_key_path: conf/key1.pem\n",
+    "b.py": "def f(password='default_value1'): pass\napi_key = os.environ['KEY1']\n",
+    "c.md": "password: hunter2-really-1\n",
+    ".env.example": "HF_TOKEN=hf_" + "x" * 34 + "\n",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_with_telling_names_are_found(name: str) -> None:
+    assert [h.line for h in in_content(name, SETTINGS[name].encode())] == [1]
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_samples_and_references_are_no_credentials(name: str) -> None:
+    assert in_content(name, HARMLESS[name].encode()) == []

@@ -1,0 +1,4 @@
+import flash_attn
+import torch
+
+print(torch.__version__, flash_attn.__version__)

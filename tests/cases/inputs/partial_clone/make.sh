@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# a clone without the content of large files, whose origin is gone
+# usage: bash make.sh DIR     makes DIR/repo (DIR must not exist or be empty)
+set -euo pipefail
+D=$(mkdir -p "$1" && cd "$1" && pwd)
+R=$D/repo
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_DATE="2024-01-02T03:04:05Z" GIT_COMMITTER_DATE="2024-01-02T03:04:05Z"
+g() { git -c user.name=Tester -c user.email=tester@example.invalid -c init.defaultBranch=main -c protocol.file.allow=always "$@"; }
+project() {      # a small, healthy project in the current folder
+  mkdir -p eval
+  printf 'import torch\nprint(torch.__version__)\n' > train.py
+  printf 'lr: 0.001\nbatch: 32\nseed: 7\n' > params.yaml
+  printf 'torch==2.1.2\nnumpy==1.26.4\n' > requirements.txt
+  printf 'id,label\n1,0\n2,1\n' > eval/small.csv
+}
+start() { g init -q "$R"; cd "$R"; project; g add -A; g commit -q -m "first"; }
+start
+head -c 300000 /dev/urandom > weights.bin; g add -A; g commit -q -m "weights"
+g config uploadpack.allowFilter true
+g clone -q --no-checkout --filter=blob:limit=100k "file://$R" "$D/clone"
+cd "$D/clone"; g sparse-checkout set --no-cone '/*' '!weights.bin' > /dev/null; g checkout -q main
+rm -rf "$R"; mv "$D/clone" "$R"; cd "$R"; g remote set-url origin "file://$D/gone"
