@@ -13,7 +13,7 @@ from repro.project import usual
 from repro.project.files import parse
 from repro.project.parameters import names_in
 from repro.project.pins import spoken_for
-from repro.project.program import options
+from repro.project.program import options, that_train
 from repro.project.pythons import stated
 
 
@@ -153,16 +153,17 @@ def _script(found: Found) -> str:
     )
     if len(alike) == 1:
         return alike[0]
+    alike = alike or that_train(found.root)
     example = alike[0] if alike else "YOUR_SCRIPT.py"
     bare = (found.root / "HEAD").is_file() and (found.root / "objects").is_dir()
     raise ReproError(
         "config-no-command",
         f"there is no training command for `{found.root.name}`",
-        found=f"several scripts that may be it: {', '.join(alike)}" if alike else "none of the usual scripts",
+        found=f"may be it: {', '.join(alike)}" if alike else "none of the usual scripts",
         needs="`code.command`, or one of: " + ", ".join(usual.COMMANDS),
         tries=f"git clone {found.root} WORKTREE      (this folder is a bare git repository)"
         if bare
-        else f'add to repro.toml:  code.command = ["python", "{example}", "--out", "{{out}}"]',
+        else f'add to repro.toml:  code.command = ["python", "{example}"]',
     )
 
 

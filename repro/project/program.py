@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 _FLAG_ACTIONS = ("store_true", "store_false", "store_const", "count", "help", "version", "append_const")
+_MOST_SCRIPTS = 300  # so that a folder of data with many files is not read for ever
 _FLAG_TYPES = ("int", "float", "bool")
 
 
@@ -18,6 +19,16 @@ def options(root: Path, script: str) -> dict[str, str]:
             for name in _long_names(call):
                 found.setdefault(name.lstrip("-").replace("_", "-").lower(), name)
     return found
+
+
+def that_train(root: Path) -> list[str]:
+    """Scripts of the project, at most two folders deep, that call `backward` themselves."""
+    paths = [path for depth in ("*", "*/*", "*/*/*") for path in sorted(root.glob(f"{depth}.py"))]
+    return [p.relative_to(root).as_posix() for p in paths[:_MOST_SCRIPTS] if _trains(_tree(p))]
+
+
+def _trains(tree: ast.Module) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(tree))
 
 
 def _tree(path: Path) -> ast.Module:

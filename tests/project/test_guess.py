@@ -105,7 +105,7 @@ def test_no_command_names_what_was_looked_for_and_the_line_to_add(tmp_path: Path
     assert "train.py, main.py" in problem.needs[0]
     line = problem.tries[0].split(":  ", 1)[1]
     (tmp_path / "repro.toml").write_text(line + "\n")
-    assert project.load(tmp_path).settings.code.command == ["python", "train_a.py", "--out", "{out}"]
+    assert project.load(tmp_path).settings.code.command == ["python", "train_a.py"]
 
 
 @pytest.mark.parametrize(
@@ -242,3 +242,14 @@ def test_a_conda_file_that_reads_the_requirements_is_taken(tmp_path: Path) -> No
     (tmp_path / "requirements.txt").write_text("torch\n")
     (tmp_path / "environment.yml").write_text("dependencies:\n  - pip:\n    - -r requirements.txt\n")
     assert project.load(tmp_path).settings.dependencies.requirements == ["environment.yml"]
+
+
+def test_a_script_that_trains_is_offered_under_any_name(tmp_path: Path) -> None:
+    (tmp_path / "gcn").mkdir()
+    (tmp_path / "gcn" / "fit_cora.py").write_text("loss = f()\nloss.backward()\n")
+    (tmp_path / "gcn" / "layers.py").write_text("class Layer: pass\n")
+    with pytest.raises(ReproError) as caught:
+        project.load(tmp_path)
+    assert caught.value.code == "config-no-command"
+    assert caught.value.found == ("may be it: gcn/fit_cora.py",)
+    assert '"gcn/fit_cora.py"' in caught.value.tries[0]
