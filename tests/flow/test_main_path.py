@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Said, commit
+from .conftest import ROOT, Said, commit
 
 pytestmark = [pytest.mark.docker, pytest.mark.net]
 Repro = Callable[..., Said]
@@ -173,3 +173,24 @@ def test_a_damaged_bundle_does_not_run(built: dict[str, object], tmp_path: Path,
     ran = repro(tmp_path, "run", "--json")
     assert (ran.status, ran.json["error"]["code"]) == (1, "bundle-damaged")
     assert not (copy / "runs").exists()
+
+
+# What must be equal before a golden trace can be asked for bit equality.
+SAME_MACHINE = ("cpu.model", "cpu.capability", "threads.intra", "torch.version", "torch.build")
+
+
+def test_golden_traces_agree_where_the_conditions_do(
+    digits: Path, repro: Repro, runs: dict[str, dict[str, object]]
+) -> None:
+    """A golden trace is comparable everywhere, and identical on a machine like the one it was made on."""
+    goldens = sorted((ROOT / "bundles" / "golden" / "digits-cnn").iterdir())
+    assert len(goldens) >= 2
+    for golden in goldens:
+        seen = json.loads((golden / "conditions.json").read_text())["values"]
+        for label in ("first", "scalar"):
+            run = Path(runs[label]["run"]["path"])  # type: ignore[index]
+            here = json.loads((run / "attempt-1" / "conditions.json").read_text())["values"]
+            said = repro(digits, "compare", str(golden), str(run), "--json")
+            assert said.json["verdict"] in ("identical", "inconclusive"), said.out
+            if all(seen[key] == here[key] for key in SAME_MACHINE):
+                assert said.json["verdict"] == "identical", said.out
