@@ -42,7 +42,11 @@ class Console:
         """Show one event; give this to the core as its sink."""
         if self.quiet and not (isinstance(event, events.Note) and event.level == "warning"):
             return
-        _SHOW[type(event)](self, event)
+        try:
+            _SHOW[type(event)](self, event)
+        except OSError:
+            # Nobody reads any more, or the disk behind is full: hours of training must not end by that.
+            self.stream, self.tty = open(os.devnull, "w", encoding="utf-8"), False  # noqa: SIM115
 
     def line(self, text: str = "") -> None:
         """Print a whole line, keeping a live line below it tidy."""

@@ -60,11 +60,11 @@ class ReproError(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = _text(message)
         self.found = _lines(found)
         self.needs = _lines(needs)
-        self.why = why
-        self.done = done
+        self.why = _text(why)
+        self.done = _text(done)
         self.tries = _lines(tries)
 
     @property
@@ -87,4 +87,9 @@ class ReproError(Exception):
 
 
 def _lines(value: tuple[str, ...] | list[str] | str) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) and value else tuple(value)
+    return tuple(map(_text, (value,) if isinstance(value, str) and value else value))
+
+
+def _text(value: str) -> str:
+    """`value` with bytes that are no UTF-8, as names of files may have them, in escapes."""
+    return value.encode("utf-8", "backslashreplace").decode()

@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from repro.errors import ReproError
+from repro.files import read_regular
 from repro.model.bundle import ImageRecord, Manifest, RunSpec
 from repro.model.lock import Lock
 from repro.model.snapshot import EvalSet, ParamSet, Snapshot
@@ -64,7 +65,7 @@ def open_bundle(path: Path) -> Bundle:
 
 def _decode(path: Path, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(read_regular(path), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise ReproError(
             "bundle-unreadable",

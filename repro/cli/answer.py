@@ -11,8 +11,21 @@ from repro.console import Console
 
 def print_json(document: Any) -> None:
     """Print one document, indented, keys in the order given."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+    try:
+        data = msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        data = msgspec.json.encode(_readable(msgspec.to_builtins(document)))
+    sys.stdout.write(msgspec.json.format(data, indent=2).decode() + "\n")
     sys.stdout.flush()
+
+
+def _readable(value: Any) -> Any:
+    """The same with text that is no UTF-8, such as a path's, in escapes: JSON has no other way to hold it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_readable(key): _readable(item) for key, item in value.items()}
+    return [_readable(item) for item in value] if isinstance(value, list) else value
 
 
 class Answer:

@@ -1,6 +1,9 @@
 """The `repro` command: a table of commands, loaded when asked for, and one place that ends the process."""
 
 import importlib
+import io
+import os
+import signal
 import sys
 from typing import Any
 
@@ -86,4 +89,27 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point of the `repro` script."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Like Ctrl-C, so that a container never trains on unseen. `nohup` has SIGHUP ignored: that stays.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+    _complete()
     sys.exit(end(cli, sys.argv[1:]))
+
+
+def _complete() -> None:
+    """Give the process what its caller left out: the three standard streams, and a home."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: the next file that is opened would get its number, and our words with it
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a name that the locale cannot say is no reason to fail
+    if os.path.expanduser("~") == "~":  # noqa: PTH111 - `Path.home` raises: this user has no entry and no HOME
+        os.environ["HOME"] = "/nonexistent"  # as Debian names the home of users without one

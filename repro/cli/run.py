@@ -8,6 +8,8 @@ from repro.cli import options
 from repro.cli.answer import Answer
 from repro.engine.contract import EngineName
 
+_MOST_GB = 1e6
+
 
 @click.command()
 @click.argument("bundle", default="")
@@ -79,12 +81,13 @@ def command(
     from repro.pipeline.run import run
     from repro.run import RunOptions
 
+    if not 0 < shm_gb < _MOST_GB:  # also false for nan
+        raise click.UsageError(f"--shm-size takes GB above 0, not `{shm_gb}`")
     answer.console.output = not answer.console.quiet
     found = bundles.open_bundle(bundles.find_bundle(bundle, Path.cwd()))
     wishes = RunOptions(
         label=label,
         order=order,
-        sets=sets,
         env=options.pairs(env, "--env"),
         gpus=gpus,
         network=network,
@@ -92,7 +95,7 @@ def command(
         shm_bytes=int(shm_gb * (1 << 30)),
         snapshot_every=snapshot_every,
     )
-    ended = run(found, engine, wishes, answer.console.sink, out)
+    ended = run(found, engine, wishes, answer.console.sink, sets=sets, out=out)
     read = side(ended.folder)
     answer.give(
         "run", report.run_document(read.run, read.traces), lambda: report.run_text(read.run, read.traces)

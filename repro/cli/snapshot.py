@@ -49,7 +49,7 @@ def command(
         f"eval     {len(evalset.files)} files, {size(sum(f.bytes for f in evalset.files))}"
         if evalset.path
         else "eval     none",
-        *[f"{w.code:<9}{w.where}: {w.text}" for w in warned],
+        *[f"{w.code:<8} {w.where}: {w.text}" for w in warned],
     ]
     document = {
         name: msgspec.to_builtins(part)

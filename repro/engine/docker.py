@@ -70,13 +70,17 @@ class DockerEngine:
 
     def find(self, reference: str) -> ImageInfo | None:
         """The image of that name or id that is held here, or None."""
-        from docker.errors import ImageNotFound
+        from docker.errors import APIError, ImageNotFound
 
         with _asking(f"looking for image `{reference}`"):
             try:
                 return _image_info(self._api.inspect_image(reference))
             except ImageNotFound:
                 return None
+            except APIError as problem:
+                if failures.is_no_name(str(problem.explanation)):
+                    return None  # a pull says so in words of its own
+                raise
 
     def pull(self, reference: str, sink: Sink) -> ImageInfo:
         """Fetch an image from its registry; raises base-not-found or registry-unreachable."""

@@ -41,6 +41,11 @@ def is_full(text: str) -> bool:
     return bool(_FULL.search(text))
 
 
+def is_no_name(text: str) -> bool:
+    """Whether a message means that something cannot be the name of an image."""
+    return bool(re.search(r"invalid reference", text, re.IGNORECASE))
+
+
 def disk_full(doing: str, text: str) -> ReproError:
     """The error for an engine whose disk is full."""
     return ReproError(

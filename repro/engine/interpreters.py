@@ -30,9 +30,16 @@ def candidates(version: str) -> Iterator[Path]:
     if on_path := shutil.which(f"python{short}"):
         yield Path(on_path)
     for folder in version_folders():
-        matching = [p for p in folder.glob("*") if _is_named(p.name, version)]
+        matching = [folder / name for name in _names_in(folder) if _is_named(name, version)]
         for place in sorted(matching, key=lambda p: _numbers(p.name), reverse=True):
             yield place / "bin" / f"python{short}"
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
+    except OSError:  # not there, or another user's
+        return []
 
 
 def version_folders() -> list[Path]:

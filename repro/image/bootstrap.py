@@ -19,7 +19,10 @@ _NO_MIRROR = (
     r"temporary failure resolving|could not resolve|failed to fetch|unable to connect|unable to access"
     r"|connection (refused|timed out)|failed getting release file|couldn't download|no address associated"
 )
-_NO_ROOT = r"newuidmap|unshare|must be root|needs? to be root|only root can|operation not permitted|subuid"
+_NO_ROOT = (
+    r"newuidmap|unshare|must be root|needs? to be root|only root can|operation not permitted|subuid"
+    r"|chroot mode"
+)
 _NO_KEY = r"no_pubkey|keyring|not signed|unknown key|invalid release signature"
 
 # First match wins. Texts of mmdebstrap 1.3, debootstrap 1.0.128 and apt 2.6.
@@ -65,7 +68,7 @@ def bootstrap(plan: Plan, tar: Path, aside: Path) -> None:
         base-tools-missing, base-needs-root, mirror-unreachable, base-create-failed, disk-full.
     """
     if shutil.which("mmdebstrap", path=_path()):
-        _run(_mmdebstrap(plan, tar))
+        _run(_mmdebstrap(plan, tar), aside)
     elif shutil.which("debootstrap", path=_path()):
         _debootstrap(plan, tar, aside)
     else:
@@ -91,10 +94,12 @@ def _debootstrap(plan: Plan, tar: Path, aside: Path) -> None:
         raise _failure("base-needs-root", "debootstrap needs root", [f"user id {os.geteuid()}"])
     root = str(aside / "root")
     words = ["debootstrap", "--variant=minbase", f"--include={','.join(plan.packages)}", plan.suite, root]
-    _run([*words, *([plan.mirror] if plan.mirror else [])])
-    _run(["sh", str(plan.settle), root, str(plan.interpreter or "")])
+    _run([*words, *([plan.mirror] if plan.mirror else [])], aside)
+    _run(["sh", str(plan.settle), root, str(plan.interpreter or "")], aside)
     left_out = [f"--exclude=./{name}/*" for name in ("proc", "sys", "dev")]
-    _run(["tar", "--create", "--file", str(tar), "--numeric-owner", *left_out, "--directory", root, "."])
+    _run(
+        ["tar", "--create", "--file", str(tar), "--numeric-owner", *left_out, "--directory", root, "."], aside
+    )
 
 
 def _path() -> str:
@@ -102,8 +107,10 @@ def _path() -> str:
     return f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
-def _run(argv: list[str]) -> None:
+def _run(argv: list[str], aside: Path) -> None:
     env = os.environ | {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, "LC_ALL": "C.UTF-8", "PATH": _path()}
+    if os.geteuid() == 0:
+        env["TMPDIR"] = str(aside)  # what a kill leaves there is cleared by the next try
     lines: deque[str] = deque(maxlen=_KEPT_LINES)
     with subprocess.Popen(
         argv,

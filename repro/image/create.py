@@ -4,7 +4,6 @@ Debian packages through mmdebstrap or debootstrap, then a canonical pass over th
 the same packages give the same image id.
 """
 
-import shutil
 import tempfile
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -14,7 +13,7 @@ from repro.engine.contract import ImageEngine, ImageInfo
 from repro.engine.interpreters import candidates, find_python, full_version
 from repro.errors import ReproError
 from repro.events import Note, Sink
-from repro.files import raise_if_full
+from repro.files import folder_aside
 from repro.image import interpreter as interpreters
 from repro.image import rootfs
 from repro.image.bootstrap import Plan, bootstrap
@@ -63,6 +62,7 @@ def create_base(engine: ImageEngine, python: str, sink: Sink, mirror: str = "") 
             needs="an address without a login; put the login into apt's own auth.conf on this machine",
             done="nothing was made",
         )
+    engine.info()  # one that does not answer says so now, not after minutes of bootstrapping
     recipe = recipe_for(python)
     if recipe.interpreter is not None:
         home = recipe.interpreter.home
@@ -86,8 +86,8 @@ def recipe_for(python: str) -> Recipe:
 
 
 def _make(engine: ImageEngine, recipe: Recipe, mirror: str) -> ImageInfo:
-    aside = Path(tempfile.mkdtemp(prefix="repro-base-"))
-    try:
+    with folder_aside(Path(tempfile.gettempdir()), "repro-base") as made:
+        aside = made.path
         raw, laid = aside / "raw.tar", aside / "interpreter.tar"
         if recipe.interpreter is not None:
             with laid.open("wb") as out:
@@ -100,11 +100,6 @@ def _make(engine: ImageEngine, recipe: Recipe, mirror: str) -> ImageInfo:
                 rootfs.rewrite(source, root)
             root.seek(0)
             return engine.load_root(root, base_tag(recipe.python), _config(recipe))
-    except OSError as problem:
-        raise_if_full(problem, aside)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _config(recipe: Recipe) -> dict[str, object]:

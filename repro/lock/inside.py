@@ -99,7 +99,7 @@ def tool_env(tools: str, pip_tools: str) -> str:
     """Path of the python of the environment with pip-tools, made once and kept in the tools folder."""
     env = os.path.join(tools, "env")
     python = os.path.join(env, "bin", "python")
-    # Process numbers are alike in all containers: a file says who is making it, and what a kill left is cleared.
+    # Process numbers are alike in all containers, so a lock says who makes it; what a kill left is cleared.
     made = os.path.join(tools, "making")
     with open(os.path.join(tools, "making.lock"), "w") as door:
         fcntl.flock(door, fcntl.LOCK_EX)

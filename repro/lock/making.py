@@ -73,7 +73,7 @@ class Making:
             "lock-index-unreachable",
             f"no configured index offers {wanted}, which locks for Python {self.place.python}",
             found=[*(f"asked: {redact.text(s.url)}" for s in shelf.sources), *problem.found[-1:]],
-            needs=f"an index, or a `find-links` folder, that has {wanted} and pip-tools {self.tools.pip_tools}",
+            needs=f"an index or folder that has {wanted} and pip-tools {self.tools.pip_tools}",
             done="nothing was locked",
             tries=["check the address of the index: it often ends in /simple", "pip config list"],
         )

@@ -127,5 +127,4 @@ def local_folder(url: str) -> Path | None:
     """The folder or file of this machine behind a file address or a plain path, else None."""
     if "://" not in url:
         return Path(url)
-    parts = urlsplit(url)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+    return Path(unquote(urlsplit(url).path)) if url.lower().startswith("file:") else None

@@ -3,9 +3,17 @@
 Written by the runtime, in the container, so unknown fields are passed over.
 """
 
+import re
 from typing import Any
 
 from repro.model.record import Json, Open
+
+_LONGEST_WORD = 60
+
+
+def plain_word(text: str) -> str:
+    """`text` as it stands in a run's id, which is the name of a folder and of a container."""
+    return re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-").lower()[:_LONGEST_WORD]
 
 
 class Gate(Open, kw_only=True):

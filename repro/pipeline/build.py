@@ -14,7 +14,7 @@ from repro.bundle import Bundle
 from repro.bundle.find import HOME
 from repro.engine.contract import EngineName
 from repro.events import Sink, silent, step
-from repro.files import Aside, folder_aside, write_whole
+from repro.files import Aside, alone, folder_aside, write_whole
 from repro.model import canonical
 from repro.model.bundle import Base, ImageRecord, Manifest, RunSpec
 from repro.model.lock import Lock, Proof
@@ -82,9 +82,10 @@ def build(project: Project, options: BuildOptions, sink: Sink = silent) -> Built
         manifest = Manifest(
             id=identity.id, name=project.settings.name, tool="", identity=identity, base=parts.base, files=[]
         )
-        if (target / "bundle.json").is_file():
-            return Built(bundles.open_bundle(target), _image(parts, target, manifest), cached=True)
-        record = _finish(parts, aside, target, manifest)
+        with alone(target):  # of two builds of one bundle at once, the second finds what the first made
+            if (target / "bundle.json").is_file():
+                return Built(bundles.open_bundle(target), _image(parts, target, manifest), cached=True)
+            record = _finish(parts, aside, target, manifest)
     return Built(bundles.open_bundle(target), record, cached=False)
 
 

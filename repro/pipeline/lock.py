@@ -1,6 +1,5 @@
 """Locks a project's dependencies on their own, and proves that they install."""
 
-import shutil
 from pathlib import Path
 
 from repro import image, paths
@@ -34,6 +33,5 @@ def lock(
             proved = locks.prove(made.lock, aside.path, where, sink)
             shown.detail = "installed offline with hashes, pip check passed"
         write_whole(aside.path / "lock.json", canonical.pretty(proved))
-        shutil.rmtree(target, ignore_errors=True)
-        aside.become(target)
+        aside.replace(target)
     return proved, target

@@ -1,5 +1,6 @@
 """Runs a bundle once, in a container or in place."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -55,8 +56,8 @@ def run(
             job = _inplace(bundle, place, folder, run_id, options, sink)
         return runs.start(place.engine, job, folder, run_id, options, sink)
     finally:
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        if not any(folder.glob("attempt-*")):
+            shutil.rmtree(folder, ignore_errors=True)  # nothing ran: what lies there is no run
 
 
 def check_whole(bundle: Bundle, sink: Sink) -> None:

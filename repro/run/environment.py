@@ -27,17 +27,17 @@ def environment(bundle: Path, lock: Lock, engine: Engine, envs: Path, sink: Sink
         shown.detail = f"{len(lock.wheels)} packages, Python {lock.python}, in place"
         if not shown.cached:
             shutil.rmtree(folder, ignore_errors=True)
-            for argv in _commands(folder, bundle, lock):
-                _run(engine, argv, folder)
+            for argv in _commands(folder, lock):
+                _run(engine, argv, bundle, folder)
             rejoin = bundle / "repro_runtime" / "inject" / "repro_runtime.pth"
             shutil.copy(rejoin, folder / "lib" / f"python{lock.python}" / "site-packages")
             write_whole(folder / _WHOLE, b"")
     return python
 
 
-def _commands(folder: Path, bundle: Path, lock: Lock) -> list[tuple[str, ...]]:
+def _commands(folder: Path, lock: Lock) -> list[tuple[str, ...]]:
+    """To be run in the bundle's folder: pip takes a `;` in a path for the begin of a condition."""
     python = str(folder / "bin" / "python")
-    wheels = str(bundle / "wheels")
     install = (
         python,
         "-m",
@@ -48,22 +48,23 @@ def _commands(folder: Path, bundle: Path, lock: Lock) -> list[tuple[str, ...]]:
         "install",
         "--no-index",
         "--find-links",
-        wheels,
+        "wheels",
     )
-    upgrade = [(*install, str(bundle / "wheels" / lock.installer.file))] if lock.installer else []
+    upgrade = [(*install, f"./wheels/{lock.installer.file}")] if lock.installer else []
     return [
         # Apart, because venv hides what ensurepip says when it fails.
         ("python3", "-m", "venv", "--clear", "--without-pip", str(folder)),
         (python, "-m", "ensurepip", "--upgrade", "--default-pip"),
         *upgrade,
-        (*install, "--require-hashes", "-r", str(bundle / "requirements.lock")),
+        (*install, "--require-hashes", "-r", "requirements.lock"),
         (python, "-m", "pip", "--isolated", "--disable-pip-version-check", "check"),
     ]
 
 
-def _run(engine: Engine, argv: tuple[str, ...], folder: Path) -> None:
+def _run(engine: Engine, argv: tuple[str, ...], bundle: Path, folder: Path) -> None:
     said: list[bytes] = []
-    status = engine.run(Job(image="", argv=argv, network=True), said.append).status
+    job = Job(image="", argv=argv, workdir=str(bundle), network=True)
+    status = engine.run(job, said.append).status
     if status:
         text = b"".join(said).decode("utf-8", "replace")
         if os.strerror(errno.ENOSPC) in text:

@@ -47,6 +47,8 @@ def read_run(path: Path) -> RunFolder:
     folder = path if (path / "run.json").is_file() else _chosen(path)
     result = decode_if_there(folder.parent / "result.json", _Result)
     attempt = decode(folder / "run.json", Attempt)
+    times = {"started": attempt.started, "ended": attempt.ended}
+    _check_numbers(folder / "run.json", "time", {name: text for name, text in times.items() if text})
     committed = result is not None and result.attempt == attempt.attempt
     complete = result is not None and committed and result.status in ("", "ok")
     origin = origin_of(folder, attempt)
@@ -118,12 +120,15 @@ def _gates(folder: Path) -> list[Gate]:
 
 def _metrics(folder: Path) -> Metrics | None:
     metrics = decode_if_there(folder / "metrics.json", Metrics)
-    for name, text in metrics.values.items() if metrics else ():
+    _check_numbers(folder / "metrics.json", "metric", metrics.values if metrics else {})
+    return metrics
+
+
+def _check_numbers(place: Path, kind: str, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
         try:
             float.fromhex(text)
         except (ValueError, OverflowError):
-            place = folder / "metrics.json"
             raise unreadable(
-                f"metric `{name}` is no number", found=f"{place}: {text!r}", needs="float.hex() text"
+                f"{kind} `{name}` is no number", found=f"{place}: {text!r}", needs="float.hex() text"
             ) from None
-    return metrics

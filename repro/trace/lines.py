@@ -11,7 +11,7 @@ from typing import NoReturn
 import msgspec
 
 from repro.errors import ReproError
-from repro.model.record import Json
+from repro.model.record import Json, Open
 from repro.model.trace import FORMAT, Segment, StateSnapshot, Step, Trace
 
 _NAME = re.compile(r"trace-(?P<rank>\d+)(?:\.(?P<part>\d+))?\.jsonl")
@@ -23,6 +23,20 @@ class _StepLine(Step, frozen=True, kw_only=True, tag_field="k", tag="s"):
 
 class _SnapshotLine(StateSnapshot, frozen=True, kw_only=True, tag_field="k", tag="p"):
     """A snapshot as it stands in the file, told by its `k`."""
+
+
+class _Tensor(Open, kw_only=True):
+    name: str
+    shape: list[int] = []
+    dtype: str = ""
+
+
+class _StartLine(Open, kw_only=True):
+    """What readers take from a `start` record."""
+
+    params: list[_Tensor] = []
+    buffers: list[_Tensor] = []
+    optimizers: list[Json] = []
 
 
 # Nearly every line is one of these two; the rest takes the slow way through a dict.
@@ -48,6 +62,8 @@ def read_trace(attempt: Path) -> list[Trace]:
 
 
 def _read_file(path: Path, rank: int) -> Trace:
+    if not path.is_file():
+        _damaged(path, 1, "not a regular file")
     segments = _Segments(path)
     torn = False
     with path.open("rb") as file:
@@ -70,7 +86,7 @@ def _decode(raw: bytes) -> Line:
         return _FREQUENT.decode(raw)
     except msgspec.ValidationError:
         line: Json = _ANY.decode(raw)
-        if line.get("k") in ("s", "p"):
+        if not isinstance(line.get("k", ""), str) or line.get("k") in ("s", "p"):
             raise
         return line
 
@@ -92,11 +108,18 @@ class _Segments:
 
     def take(self, number: int, line: Line) -> None:
         if isinstance(line, _StepLine):
+            self._check_loss(number, line)
             self._begun(number).steps.append(line)
         elif isinstance(line, _SnapshotLine):
             self._begun(number).snapshots.append(line)
         elif known := self._by_kind.get(line.get("k", "")):
             known(number, line)
+
+    def _check_loss(self, number: int, line: Step) -> None:
+        try:
+            float.fromhex(line.loss or "0")
+        except (ValueError, OverflowError):
+            _damaged(self._path, number, f"the loss {line.loss!r} is no float.hex() text")
 
     def _begun(self, number: int) -> Segment:
         if not self._open.start:
@@ -114,6 +137,10 @@ class _Segments:
 
     def _start(self, number: int, line: Json) -> None:
         _check_format(self._path, number, line.get("format"))
+        try:
+            msgspec.convert(line, _StartLine)
+        except msgspec.ValidationError as problem:
+            _damaged(self._path, number, str(problem))
         if self._open.start:
             self._done = self.done()
             self._open, self._end = Segment(start=line), None

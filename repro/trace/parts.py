@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from repro.errors import ReproError
+from repro.files import read_regular
 from repro.model.record import Json
 
 SCHEMA = 1
@@ -20,7 +21,7 @@ def decode(path: Path, kind: type[T]) -> T:
         run-too-new: its `schema` is above the one this version knows.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
         _check_schema(path, data)
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, OSError) as problem:

@@ -20,6 +20,7 @@ class RecordingEngine(FakeEngine):
 
     record: dict[str, object] | None = None
     log: str = ""
+    committed: bool = True
     ended: Exit = field(default_factory=lambda: Exit(0))
 
     def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
@@ -30,6 +31,8 @@ class RecordingEngine(FakeEngine):
                 json.dumps({"schema": 1, "attempt": 1, **self.record})
             )
             (folder / "attempt-1" / "log.txt").write_text(self.log)
+            if self.record["status"] == "ok" and self.committed:
+                (folder / "result.json").write_text('{"schema": 1, "attempt": 1, "status": "ok"}')
         output(self.log.encode())
         return self.ended
 
@@ -45,6 +48,13 @@ def test_a_finished_run_is_read_back(tmp_path: Path) -> None:
     assert ended.record.status == "ok"
     host = json.loads((tmp_path / "host.json").read_text())
     assert (host["order"], host["run_id"], host["engine"]["kind"]) == ("R-77", "id-1", "fake")
+
+
+def test_without_a_result_a_run_did_not_end_well(tmp_path: Path) -> None:
+    engine = RecordingEngine(record={"status": "ok", "exit_code": 0}, committed=False, log="saved\n")
+    with pytest.raises(ReproError, match="cut off before its record was closed") as caught:
+        _start(engine, tmp_path)
+    assert (caught.value.code, caught.value.found) == ("run-program-failed", ("saved",))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +89,13 @@ def test_the_container_gets_only_what_was_asked(tmp_path: Path) -> None:
     assert [(b.inside, b.writable) for b in job.binds] == [("/out", True), ("/mnt/data", False)]
     assert "R-77" not in repr(job)
     words = " ".join(job.argv)
-    for part in ("--params /out/given", "--mount data=/mnt/data", "--label avx2", "--env-note A=b", "--out /out"):
+    for part in (
+        "--params /out/given",
+        "--mount data=/mnt/data",
+        "--label avx2",
+        "--env-note A=b",
+        "--out /out",
+    ):
         assert part in words
 
 
