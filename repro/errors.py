@@ -66,6 +66,12 @@ class ReproError(Exception):
         self.why = _text(why)
         self.done = _text(done)
         self.tries = _lines(tries)
+        self.about: dict[str, object] = {}
+
+    def concerning(self, **about: object) -> "ReproError":
+        """This error, with what a script wants to know of the thing it is about: keys of the JSON answer."""
+        self.about |= about
+        return self
 
     @property
     def exit_status(self) -> int:

@@ -64,6 +64,7 @@ def _print(error: ReproError, argv: list[str]) -> None:
             {
                 "schema": 1,
                 "command": next((w for w in words if not w.startswith("-")), ""),
+                **error.about,
                 "error": error.document(),
             }
         )

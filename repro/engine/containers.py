@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from repro.engine import endings, failures, gpus
-from repro.engine.contract import Exit, ImageEngine, Job
-from repro.engine.ownership import Leftover, owner_labels
+from repro.engine.contract import Exit, Job
+from repro.engine.ownership import owner_labels
 from repro.engine.pump import Pump
 from repro.errors import ReproError
 
@@ -80,13 +80,6 @@ def run(client: "DockerClient", host: Host, job: Job, output: Callable[[bytes], 
             wish = weaker
         else:
             return Exit(status, oom, wish.obtained(job, user_of(job, host)))
-
-
-def leftovers(engine: ImageEngine) -> list[Leftover]:
-    """Containers that run on though their tool was killed: for `doctor` to name, the user to stop."""
-    from repro.engine.docker import DockerEngine
-
-    return engine.leftovers() if isinstance(engine, DockerEngine) else []
 
 
 def _start_error(job: Job, text: str) -> ReproError:

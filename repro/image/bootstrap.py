@@ -109,11 +109,12 @@ def _path() -> str:
 
 def _run(argv: list[str], aside: Path) -> None:
     env = os.environ | {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, "LC_ALL": "C.UTF-8", "PATH": _path()}
-    if os.geteuid() == 0:
+    apart = _mounts_apart()
+    if apart:
         env["TMPDIR"] = str(aside)  # what a kill leaves there is cleared by the next try
     lines: deque[str] = deque(maxlen=_KEPT_LINES)
     with subprocess.Popen(
-        argv,
+        [*apart, *argv],
         env=env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -128,6 +129,15 @@ def _run(argv: list[str], aside: Path) -> None:
             raise
     if process.returncode != 0:
         raise _explain(argv[0], list(lines))
+
+
+def _mounts_apart() -> list[str]:
+    """Words that give a program mounts of its own: a killed bootstrap must not leave /proc and /sys about."""
+    words = ["unshare", "--mount"]
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return []
+    tried = subprocess.run([*words, "true"], capture_output=True, check=False)
+    return words if tried.returncode == 0 else []
 
 
 def _explain(tool: str, lines: list[str]) -> ReproError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from repro import paths
-from repro.engine.contract import ImageEngine
+from repro.engine.docker import DockerEngine
 from repro.errors import ReproError
 from repro.run.cards import cards
 
@@ -31,7 +31,7 @@ class Finding:
 class Machine:
     """What the checks look at: the engine that answered, if one did, and the folder asked about."""
 
-    engine: ImageEngine | None
+    engine: DockerEngine | None
     start: Path
 
 
@@ -41,9 +41,7 @@ def examine(start: Path) -> list[Finding]:
     return [first, *(finding for check in _CHECKS for finding in check(Machine(engine, start)))]
 
 
-def _engine() -> tuple[ImageEngine | None, Finding]:
-    from repro.engine.docker import DockerEngine
-
+def _engine() -> tuple[DockerEngine | None, Finding]:
     try:
         engine = DockerEngine()
         info = engine.info()
@@ -74,9 +72,7 @@ def _bases(machine: Machine) -> Iterator[Finding]:
 def _leftovers(machine: Machine) -> Iterator[Finding]:
     if machine.engine is None:
         return
-    from repro.engine.containers import leftovers
-
-    for left in leftovers(machine.engine):
+    for left in machine.engine.leftovers():
         yield Finding(
             "container",
             "warning",

@@ -50,7 +50,9 @@ def start(engine: Engine, job: Job, folder: Path, run_id: str, options: RunOptio
     if record.status == "running" or (record.status == "ok" and not (folder / "result.json").is_file()):
         raise failures.cut_off(ended, attempt, bytes(said))
     if record.status != "ok":
-        raise failures.failure(record, ended, attempt)
+        raise failures.failure(record, ended, attempt).concerning(
+            run={"id": run_id, "path": str(folder)}, status=record.status, exit_code=record.exit_code
+        )
     return Ended(folder, attempt, record, ended)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from repro.engine.containers import leftovers
 from repro.engine.contract import Bind, Exit, Job
 from repro.engine.docker import DockerEngine
 from repro.errors import ReproError
@@ -189,8 +188,8 @@ DockerEngine().run(job, output)
         assert tool.stdout is not None
         assert tool.stdout.readline() == b"ready\n"
         owned = mine.containers()
-        assert not [left for left in leftovers(engine) if left.id in owned]
+        assert not [left for left in engine.leftovers() if left.id in owned]
         tool.kill()
         tool.wait()
-    found = [left for left in leftovers(engine) if left.id in owned]
+    found = [left for left in engine.leftovers() if left.id in owned]
     assert [left.run for left in found] == ["r1"]

@@ -54,6 +54,8 @@ def test_the_status_of_a_failed_program_is_passed_on(tiny: Path, repro: Repro, b
     assert said.status == 4
     assert said.json["error"]["code"] == "run-program-failed"
     assert "exit status 7" in said.json["error"]["message"]
+    assert (said.json["status"], said.json["exit_code"]) == ("failed", 7)
+    assert repro(tiny, "show", said.json["run"]["path"], "--json").json["status"] == "failed"
     assert any("trained with 0.5" in line for line in said.json["error"]["found"])
 
 
