@@ -28,10 +28,10 @@ demo: $(BIN)/repro ## the whole path on both examples, from nothing to a verdict
 test: $(VENV)/torch ## lint, types, and all tests with a real engine
 	@sh scripts/engine.sh
 	$(MAKE) lint type
-	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch} $(BIN)/python -m pytest --durations=15
+	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch} $(BIN)/python -m pytest -n 2 --dist loadfile --durations=15
 
 unit: $(VENV)/torch ## tests that need no engine
-	$(BIN)/python -m pytest -m "not docker"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not docker"
 
 lint: $(BIN)/repro ## style, import directions, the runtime's oldest Python
 	$(BIN)/ruff check .

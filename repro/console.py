@@ -30,7 +30,7 @@ class Console:
         self.quiet = quiet
         self.output = output
         self.tty = self.stream.isatty()
-        self.colour = bool(os.environ.get("FORCE_COLOR")) or (self.tty and not os.environ.get("NO_COLOR"))
+        self.colour = (self.tty or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
         self._live = ""
         self._shown_at = 0.0
 

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -64,8 +65,11 @@ def base_image() -> str:
     from repro import image
     from repro.engine.docker import DockerEngine
     from repro.events import silent
+    from repro.files import alone
 
     engine = DockerEngine()
-    if engine.find("repro-base:3.11") is None:
-        image.create_base(engine, "3.11", silent)
+    with alone(Path(tempfile.gettempdir()) / "repro-test-base"):  # of several test processes one makes it
+        if engine.find("repro-base:3.11") is None:
+            image.create_base(engine, "3.11", silent)
+    engine.client.close()
     return "repro-base:3.11"

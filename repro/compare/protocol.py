@@ -31,7 +31,8 @@ _DIGESTS = {
 }
 # Digests that stand for values which are compared one by one, where both sides have them.
 _SPELLED_OUT = {"params": "params", "protocol": "protocol"}
-_SPEC_RECORDED = ("schema", "name", "command")
+# Where in its repository a project lies is no part of what it computes.
+_SPEC_RECORDED = ("schema", "name", "command", "subfolder")
 
 
 def differences(a: Side, b: Side, allow: Collection[str]) -> list[ProtocolDifference]:

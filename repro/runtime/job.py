@@ -10,7 +10,7 @@ from .command import fill, find_program, with_python
 from .files import write_json
 from .gates import checkpoint_reload, finite, write_gates
 from .options import UsageError
-from .program import Program
+from .program import Program, undisturbed
 from .results import read_results
 from .schema import SCHEMA
 
@@ -50,7 +50,8 @@ class Job:
         if failed or missing:
             return self._refuse(failed, missing)
         ending = self._start()
-        return self._close(ending)
+        with undisturbed():
+            return self._close(ending)
 
     def _refuse(self, failed, missing):
         for row in failed:

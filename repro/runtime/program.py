@@ -1,5 +1,6 @@
 """The program itself: started in its own process group, its output copied as it comes, signals passed on."""
 
+import contextlib
 import errno
 import os
 import select
@@ -31,6 +32,17 @@ def _signal_name(number):
         return signal.Signals(number).name
     except ValueError:
         return "signal %d" % number
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Hold interrupts off while a record is closed: a second Ctrl-C must not leave half of one."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Program:
@@ -91,6 +103,9 @@ class Program:
             if ended_at is None and self.process.poll() is not None:
                 ended_at = now
             if ended_at is not None and now - ended_at > LINGER_SECONDS:
+                if self.note:  # killed already: what still holds the pipe left the program's process group
+                    self.note = "a process that the program left behind goes on, and was not waited for"
+                    break
                 self.note = "processes of the program outlived it and were killed"
                 self._tell(signal.SIGKILL)
                 ended_at = now

@@ -102,3 +102,34 @@ def test_two_at_once_never_share_a_folder(rt, tmp_path):
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["status"] == "ok"
     assert 1 <= result["attempt"] <= 6
+
+
+def test_a_daemon_that_keeps_the_output_open_does_not_hold_up_the_end(rt, tmp_path):
+    """It left the program's process group, so it cannot be told to stop; its like are started by loggers."""
+    pid_file = tmp_path / "pid"
+    command = f"setsid sh -c 'echo $$ > {pid_file}; exec sleep 300' & sleep 0.3; echo trained"
+    process = start(rt, tmp_path / "run", "sh", "-c", command)
+    try:
+        process.communicate(timeout=PATIENCE)
+    finally:
+        os.kill(int(pid_file.read_text()), signal.SIGKILL)
+    assert process.returncode == 0
+    attempt = rt.Attempt(tmp_path / "run")
+    assert attempt.state["status"] == "ok"
+    assert "goes on" in attempt.state["reason"]
+    assert attempt.log == "trained\n"
+
+
+def test_an_interrupt_while_the_record_is_closed_does_not_tear_it(rt, tmp_path):
+    """Signals at many moments around the end: either the run is whole, or it says that it was stopped."""
+    for number in range(8):
+        out = tmp_path / f"run-{number}"
+        process = start(rt, out, "sh", "-c", "echo done")
+        attempt = rt.Attempt(out)
+        wait_for(lambda attempt=attempt: (attempt.path / "log.txt").exists())
+        time.sleep(0.03 * number)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert b"Traceback" not in said, said.decode()
+        assert attempt.state["status"] in ("ok", "stopped", "running")
+        assert (out / "result.json").exists() == (attempt.state["status"] == "ok")
