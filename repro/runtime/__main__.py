@@ -21,6 +21,9 @@ def main(argv):
     except UsageError as problem:
         sys.stderr.write("repro: %s\nrepro: try  python -m repro_runtime --help\n" % problem)
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("repro: interrupted\n")
+        return 130
     except OutputError as problem:
         sys.stderr.write("repro: %s\n" % problem)
         return 3

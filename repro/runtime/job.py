@@ -49,9 +49,20 @@ class Job:
         missing = find_program(self.argv[0], self.cwd, self.env.get("PATH"))
         if failed or missing:
             return self._refuse(failed, missing)
-        ending = self._start()
+        try:
+            ending = self._start()
+        except KeyboardInterrupt:
+            return self._stopped_early()
         with undisturbed():
             return self._close(ending)
+
+    def _stopped_early(self):
+        """The end of an attempt whose program was interrupted in the moment of its start."""
+        with undisturbed():
+            self._tidy()
+            reason = "interrupted before the program ran"
+            self.attempt.finish("stopped", exit_code=None, signal="SIGINT", reason=reason)
+        return INTERRUPTED
 
     def _refuse(self, failed, missing):
         for row in failed:

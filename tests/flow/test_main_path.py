@@ -186,7 +186,7 @@ def test_golden_traces_agree_where_the_conditions_do(
     goldens = sorted((ROOT / "bundles" / "golden" / "digits-cnn").iterdir())
     assert len(goldens) >= 2
     for golden in goldens:
-        seen = json.loads((golden / "conditions.json").read_text())["values"]
+        seen = json.loads((golden / "attempt-1" / "conditions.json").read_text())["values"]
         for label in ("first", "scalar"):
             run = Path(runs[label]["run"]["path"])  # type: ignore[index]
             here = json.loads((run / "attempt-1" / "conditions.json").read_text())["values"]
