@@ -46,6 +46,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=f"this machine has no {name}"))
 
 
+_IMAGES = pytest.StashKey[set[str]]()
+
+
+def _bundle_images() -> set[str]:
+    """Names of the bundles' images that the engine holds; none without an engine."""
+    argv = ["docker", "images", "--filter", "label=dev.reprobundle", "--format", "{{.Repository}}:{{.Tag}}"]
+    if shutil.which("docker") is None:
+        return set()
+    listed = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.split()
+    return {name for name in listed if name.startswith("repro/") and not name.endswith(":<none>")}
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Note which images are there already."""
+    session.config.stash[_IMAGES] = _bundle_images()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Take away the images that the tests made; in the process that started the others, after them."""
+    made = _bundle_images() - session.config.stash[_IMAGES]
+    if made and not hasattr(session.config, "workerinput"):
+        subprocess.run(["docker", "image", "rm", "--force", *sorted(made)], capture_output=True, check=False)
+
+
 @pytest.fixture(autouse=True)
 def _fenced(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
