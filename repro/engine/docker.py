@@ -3,6 +3,7 @@
 The SDK is imported inside functions, since importing it takes longer than many a command.
 """
 
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -30,7 +31,9 @@ class DockerEngine:
 
     @cached_property
     def _session(self) -> "tuple[DockerClient, Endpoint]":
-        return connect()
+        session = connect()
+        weakref.finalize(self, session[0].close)  # its sockets are not left to the garbage collector
+        return session
 
     @property
     def client(self) -> "DockerClient":
