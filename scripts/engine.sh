@@ -16,7 +16,15 @@ if ! command -v dockerd >/dev/null 2>&1 || ! command -v mmdebstrap >/dev/null 2>
     apt-get update -qq >/dev/null
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io mmdebstrap >/dev/null
 fi
+# A daemon that was killed leaves its number behind; when another program has that number now, no daemon would start.
+forget() { # FILE PROGRAM
+    if [ -f "$1" ] && [ "$(cat "/proc/$(cat "$1")/comm" 2>/dev/null)" != "$2" ]; then
+        rm -f "$1"
+    fi
+}
 if ! answers; then
+    forget /var/run/docker.pid dockerd
+    forget /var/run/docker/containerd/containerd.pid containerd
     echo "engine: starting dockerd, log in /var/log/repro-dockerd.log" >&2
     setsid dockerd >/var/log/repro-dockerd.log 2>&1 </dev/null &
     for _ in $(seq 60); do
