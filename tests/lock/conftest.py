@@ -111,7 +111,8 @@ def interpreter(minor: str) -> Path:
     """An interpreter of that version on this machine."""
     found = sorted(PYENV.glob(f"{minor}.*/bin/python"))
     if not found:
-        pytest.skip(f"no Python {minor} on this machine")
+        missing = pytest.fail if "pythons" in os.environ.get("REPRO_REQUIRE", "") else pytest.skip
+        missing(f"no Python {minor} on this machine")
     return found[-1]
 
 
