@@ -1,0 +1,27 @@
+"""One stack on one target: all rules are asked, the verdict is the worst outcome of their findings."""
+
+from repro.check.finding import rule_rows
+from repro.check.rules import RULES
+from repro.model.check import Finding, Fit, Stack, Target, TargetReport
+
+# Worst first.
+_ORDER: tuple[Fit, ...] = ("will-fail", "unknown", "risky", "runs-after-jit", "runs")
+
+
+def examine(stack: Stack, target: Target) -> TargetReport:
+    """The verdict for `target`, with every finding."""
+    findings = [found for rule in RULES for found in rule(stack, target)]
+    return TargetReport(
+        gpu=target.gpu or target.asked,
+        name=target.name,
+        capability=target.capability,
+        driver=target.driver,
+        verdict=verdict_of(findings),
+        findings=findings,
+    )
+
+
+def verdict_of(findings: list[Finding]) -> Fit:
+    """The worst outcome that any finding allows; `runs` without one."""
+    outcomes = [rule_rows()[f.rule].outcome for f in findings]
+    return min(outcomes, key=_ORDER.index, default="runs")

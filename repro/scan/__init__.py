@@ -1,0 +1,1 @@
+"""Reads compiled and source files for what they ask of a card: facts only, no judgement."""

@@ -1,0 +1,1 @@
+"""Facts of the outside world, from `data/*.toml`: torch builds, toolkits, cards, libraries, changes."""
