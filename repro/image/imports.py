@@ -1,11 +1,10 @@
 """Which packages of a lock to try in the new image, and what their failures mean."""
 
 import re
-import tomllib
-from importlib.resources import files
 
 from repro.errors import ReproError
 from repro.model.lock import Lock
+from repro.tables.systemlibs import debian_package
 
 _LIBRARY = re.compile(r"(lib[\w.+-]+\.so(?:\.\d+)*): cannot open shared object file")
 # These hold libraries for others to load, and no module of their own.
@@ -16,13 +15,6 @@ def modules_to_try(lock: Lock) -> list[str]:
     """Packages with native code: they alone can miss a library of the system."""
     native = [w.name for w in lock.wheels if not w.file.endswith("-none-any.whl")]
     return [name for name in native if not name.startswith(_NO_MODULES)]
-
-
-def debian_package(library: str) -> str:
-    """The Debian package that holds a shared library, or empty when the table does not know it."""
-    table: dict[str, str] = tomllib.loads((files("repro") / "image" / "libraries.toml").read_text("utf-8"))
-    stem = library.partition(".so")[0]
-    return table.get(library) or table.get(stem) or ""
 
 
 def explain(status: int, said: str) -> list[str]:

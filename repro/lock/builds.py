@@ -6,8 +6,9 @@ from typing import Any
 
 from repro.lock.pipfile import Gathered
 from repro.lock.requests import ERROR, Requirement, Source
-from repro.lock.table import table, torch_releases
+from repro.lock.table import table
 from repro.lock.text import line_of, read_text
+from repro.tables.torchbuilds import releases
 
 _PAGE_TORCH = re.compile(r"torch-?(\d+)\.(\d+)|_pyt(\d)(\d+)\d(?!\d)")
 _PAGE_CUDA = re.compile(r"(?<![A-Za-z0-9])(cu\d{2,3}|cpu)(?![A-Za-z0-9])")
@@ -57,11 +58,11 @@ def _exists(got: Gathered, r: Requirement) -> None:
     if version.is_devrelease:
         _nightly(got, r)
         return
-    releases = {Version(v): row for v, row in torch_releases().items()}
-    row = releases.get(version)
+    offered = {Version(v): row for v, row in releases().items()}
+    row = offered.get(version)
     if row is None:
-        below = [v for v in releases if v < version]
-        above = [v for v in releases if v > version]
+        below = [v for v in offered if v < version]
+        above = [v for v in offered if v > version]
         if below and above and not version.is_prerelease and not version.is_postrelease:
             text = f"there is no release {bare} of torch"
             remedy = f"torch=={below[-1]} and torch=={above[0]} are the nearest"
@@ -70,7 +71,7 @@ def _exists(got: Gathered, r: Requirement) -> None:
             text = f"torch {bare} is older than the table; no build has code for Ampere or newer cards"
             got.find("arch", r.file, text, r.line, remedy="a newer torch, or an older card")
         return
-    tags = [v["tag"] for v in row.get("variant", [])]
+    tags = [build.tag for build in row.builds]
     if re.match(r"cu\d", tag) and tags and tag not in tags:
         text = f"torch {bare} has no {tag} build; there are {', '.join(tags)}, and cpu"
         remedy = f"torch=={bare}+{tags[-1]}"
@@ -98,7 +99,7 @@ def _release_after(pin: str) -> str:
     from packaging.version import Version
 
     base = Version(pin.split("+")[0]).base_version
-    return next((v for v in torch_releases() if Version(v) >= Version(base)), list(torch_releases())[-1])
+    return next((v for v in releases() if Version(v) >= Version(base)), list(releases())[-1])
 
 
 def _against(got: Gathered, r: Requirement, torch: str) -> None:
@@ -115,9 +116,14 @@ def _against(got: Gathered, r: Requirement, torch: str) -> None:
 
 def _is_same(torch: str, minor: str, cuda: str) -> bool:
     bare, _, tag = torch.partition("+")
-    row = torch_releases().get(bare, {})
-    mine = tag or row.get("pypi_tag", "")
+    mine = tag or _usual(bare)
     return ".".join(bare.split(".")[:2]) == minor and (not cuda or not mine or mine == cuda)
+
+
+def _usual(version: str) -> str:
+    """Tag of the build behind a plain requirement; empty when the table does not have the release."""
+    row = releases().get(version)
+    return row.pypi_tag if row else ""
 
 
 def _page(got: Gathered, source: Source, torch: str) -> None:
@@ -143,7 +149,7 @@ def _place(got: Gathered, url: str) -> tuple[str, int]:
 
 def _libraries(got: Gathered, r: Requirement, major: str, torch: str) -> None:
     bare, _, tag = torch.partition("+")
-    mine = tag or torch_releases().get(bare, {}).get("pypi_tag", "")
+    mine = tag or _usual(bare)
     cuda = re.match(r"cu(\d\d)\d?$", mine)
     if (cuda and cuda[1] != major) or mine == "cpu":
         what = f"CUDA {int(cuda[1])}" if cuda else "the CPU"

@@ -8,8 +8,9 @@ from repro.lock.declared import add
 from repro.lock.pipfile import Gathered, take_line
 from repro.lock.requests import ERROR, Finding, Hint, normal
 from repro.lock.single import BadLine
-from repro.lock.table import guessed, known, table, torch_releases
+from repro.lock.table import guessed, known, table
 from repro.lock.text import Line, line_of
+from repro.tables.torchbuilds import releases
 
 _TORCH_FAMILY = ("torch", "torchvision", "torchaudio")
 _CUDA_PICKS = ("cudatoolkit", "pytorch-cuda", "cuda-version", "cudatoolkit-dev")
@@ -177,7 +178,8 @@ def _cuda(env: _File, name: str, spec: str, line: int) -> None:
 
 def _torch_family(env: _File) -> None:
     torch = next((spec.removeprefix("==") for name, spec, _ in env.family if name == "torch"), "")
-    tags = [v["tag"] for v in torch_releases().get(torch, {}).get("variant", [])]
+    row = releases().get(torch)
+    tags = [build.tag for build in row.builds] if row else []
     for name, spec, line in env.family:
         pinned = re.fullmatch(r"==[\d.]+", spec)
         exact = f"{spec}+{env.build}" if env.build and pinned else spec

@@ -7,9 +7,10 @@ from repro.lock.imports import foreign, project_of, reached
 from repro.lock.installs import UNREAD, other_manifests, read_commands
 from repro.lock.pipfile import Gathered
 from repro.lock.requests import ERROR, Requirement, normal
-from repro.lock.table import known, torch_releases
+from repro.lock.table import known
 from repro.lock.text import read_text
 from repro.lock.tree import readmes
+from repro.tables.torchbuilds import releases
 
 # Modules that many projects bring a part of.
 _SHARED = ("google", "azure", "nvidia", "backports")
@@ -117,7 +118,7 @@ def _age(found: dict[str, str]) -> str:
     version = found.get("torch", "")
     if not version:
         return ""
-    oldest = next(iter(torch_releases()))
+    oldest = next(iter(releases()))
     try:
         old = tuple(map(int, version.split(".")[:2])) < (1, 8)
     except ValueError:

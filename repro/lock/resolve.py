@@ -15,13 +15,12 @@ from repro.lock.place import Place, Tools, tools_for
 from repro.lock.requests import WARNING, Requests, Requirement, Source
 from repro.lock.sources import sources_of
 from repro.lock.store import Store
-from repro.lock.table import torch_releases
-from repro.lock.torch import plain_pythons
 from repro.lock.walk import files_below
 from repro.lock.web import Web
 from repro.model.canonical import digest
 from repro.model.lock import Lock
 from repro.model.project import Project
+from repro.tables.torchbuilds import releases
 
 
 @dataclass(frozen=True)
@@ -82,10 +81,10 @@ def check_torch(requests: Requests, python: str) -> None:
         lock-no-wheel: with the Pythons that have one.
     """
     pin = requests.pin_of("torch")
-    row = torch_releases().get(pin.split("+")[0])
-    if row is None or python in plain_pythons(row):
+    row = releases().get(pin.split("+")[0])
+    if row is None or python in row.plain_pythons:
         return
-    offered = plain_pythons(row)
+    offered = row.plain_pythons
     asked = requests.named("torch")
     raise ReproError(
         "lock-no-wheel",

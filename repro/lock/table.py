@@ -1,16 +1,10 @@
-"""The tables in `data/` that the lock reads, each parsed once."""
+"""The tables of package names that the lock reads: what a name means, and what is only guessed."""
 
-import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
+from repro.tables.read import table
 
-@cache
-def table(name: str) -> dict[str, Any]:
-    """Content of `data/NAME.toml`."""
-    loaded: dict[str, Any] = tomllib.loads((files("repro") / "data" / f"{name}.toml").read_text("utf-8"))
-    return loaded
+__all__ = ["guessed", "known", "table"]
 
 
 @cache
@@ -28,9 +22,3 @@ def guessed(section: str) -> frozenset[str]:
     """Names in a grouped section of `package_names.toml` for which no source speaks."""
     groups = table("package_names")[section]
     return frozenset(name for group in groups if group["source"] == "guess" for name in group["names"])
-
-
-@cache
-def torch_releases() -> dict[str, dict[str, Any]]:
-    """Rows of `torch_releases.toml` by version, oldest first."""
-    return {row["version"]: row for row in table("torch_releases")["release"]}

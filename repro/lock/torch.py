@@ -1,14 +1,12 @@
 """What the table of torch releases says about the pins: partners, Pythons, NumPy, cards."""
 
-from typing import Any
-
 from repro.lock.builds import judge_builds
 from repro.lock.clashes import applies
 from repro.lock.pipfile import Gathered
 from repro.lock.pythons import admits, minor_of
 from repro.lock.ranges import allowed
 from repro.lock.requests import ERROR, Hint, Requirement
-from repro.lock.table import torch_releases
+from repro.tables.torchbuilds import Release, release, releases
 
 _NUMPY_2_SINCE = "2.3"
 
@@ -23,7 +21,7 @@ def judge_torch(
     if torch is None:
         return []
     pin, where = _pin(got, torch)
-    row = row_of(pin)
+    row = release(pin)
     specs = [r.spec for r in (*applying, *got.constraints) if r.name == "torch"] or [torch.spec]
     _partners(got, applying, specs, where)
     if row:
@@ -32,20 +30,14 @@ def judge_torch(
     return _numpy(got, applying, torch, pin or _newest_admitted(specs))
 
 
-def row_of(pin: str) -> dict[str, Any] | None:
-    """Row of the table for a version as people write it: `1.10` is 1.10.0, local tags do not count."""
-    bare = pin.split("+")[0]
-    return torch_releases().get(bare) or torch_releases().get(f"{bare}.0")
-
-
 def _brought(got: Gathered, requirements: list[Requirement]) -> Requirement | None:
     """The torch that a pinned torchvision or torchaudio brings along, when no line names one."""
     for partner in ("torchvision", "torchaudio"):
         other = next((r for r in requirements if r.name == partner and r.pinned), None)
         version = other.pinned.split("+")[0] if other else ""
-        owners = [r for r in torch_releases().values() if r.get(partner) == version]
-        if other and len(owners) == 1 and owners[0].get(f"{partner}_source") == "wheel":
-            torch = owners[0]["version"]
+        owners = [r for r in releases().values() if getattr(r, partner) == version]
+        if other and len(owners) == 1 and getattr(owners[0], f"{partner}_source") == "wheel":
+            torch = owners[0].version
             text = f"{partner} {version} brings torch {torch}, which no line names"
             got.find("torch-unnamed", other.file, text, other.line, remedy=f"write `torch=={torch}` as well")
             return Requirement(name="torch", spec=f"=={torch}", file=other.file, line=other.line)
@@ -69,14 +61,14 @@ def _partners(got: Gathered, requirements: list[Requirement], specs: list[str], 
         version = other.pinned.split("+")[0]
         strict = [
             r
-            for r in torch_releases().values()
-            if r.get(partner) == version and r.get(f"{partner}_source") == "wheel"
+            for r in releases().values()
+            if getattr(r, partner) == version and getattr(r, f"{partner}_source") == "wheel"
         ]
-        if strict and not {r["version"] for r in strict} & set(admitted):
-            wants = " or ".join(r["version"] for r in strict)
-            row = torch_releases()[admitted[-1]]
+        if strict and not {r.version for r in strict} & set(admitted):
+            wants = " or ".join(r.version for r in strict)
+            row = releases()[admitted[-1]]
             one = f"torch=={wants} with {partner}=={version}"
-            remedy = f"{one}, or {partner}=={row[partner]} with torch=={row['version']}"
+            remedy = f"{one}, or {partner}=={getattr(row, partner)} with torch=={row.version}"
             lines = [torch.line] if torch.file == other.file else []
             asks = torch.pinned.split("+")[0] or torch.spec
             text = f"{partner} {version} wants torch {wants}; {torch.place} asks for {asks}"
@@ -92,7 +84,7 @@ def _admitted(specs: list[str]) -> list[str]:
         sets = [SpecifierSet(s.split("+")[0] if s.startswith("==") else s) for s in specs]
     except InvalidSpecifier:
         return []
-    return [v for v in torch_releases() if all(s.contains(v) for s in sets)]
+    return [v for v in releases() if all(s.contains(v) for s in sets)]
 
 
 def _same_build(got: Gathered, torch: Requirement, other: Requirement, partner: str) -> None:
@@ -103,14 +95,9 @@ def _same_build(got: Gathered, torch: Requirement, other: Requirement, partner: 
         got.find("conflict", other.file, text, torch.line, other.line, severity=ERROR, remedy=remedy)
 
 
-def plain_pythons(row: dict[str, Any]) -> list[str]:
-    """Python minors with an ordinary (not free-threaded) wheel, oldest first."""
-    return [p for p in row["python"] if not p.endswith("t")]
-
-
-def _pythons(got: Gathered, row: dict[str, Any], torch: Requirement, hints: list[Hint]) -> None:
-    offered = plain_pythons(row)
-    span = f"torch {row['version']} has wheels for Python {offered[0]} to {offered[-1]}"
+def _pythons(got: Gathered, row: Release, torch: Requirement, hints: list[Hint]) -> None:
+    offered = row.plain_pythons
+    span = f"torch {row.version} has wheels for Python {offered[0]} to {offered[-1]}"
     got.find("python-range", torch.file, span, torch.line, severity="note")
     for hint in hints:
         if not any(admits(hint.python, minor) for minor in offered):
@@ -125,21 +112,21 @@ def _pythons(got: Gathered, row: dict[str, Any], torch: Requirement, hints: list
             return
 
 
-def _cards(got: Gathered, row: dict[str, Any], torch: Requirement, tag: str) -> None:
-    tag = tag or row.get("pypi_tag", "")
-    build = next((v for v in row.get("variant", []) if v["tag"] == tag), None)
-    if build is None or not build.get("sass"):
+def _cards(got: Gathered, row: Release, torch: Requirement, tag: str) -> None:
+    tag = tag or row.pypi_tag
+    build = next((b for b in row.builds if b.tag == tag), None)
+    if build is None or not build.sass:
         return
-    newest = max(int(s.removeprefix("sm_")) for s in build["sass"])
+    newest = max(int(s.removeprefix("sm_")) for s in build.sass)
     if newest >= 80:
         return
-    others = [v["tag"] for v in row["variant"] if any(int(s[3:]) >= 80 for s in v.get("sass", []))]
+    others = [b.tag for b in row.builds if any(int(s[3:]) >= 80 for s in b.sass)]
     has = f"has no machine code for Ampere or newer cards (up to sm_{newest}; A100 needs sm_80)"
-    ptx = f", only PTX ({', '.join(build['ptx'])})" if build.get("ptx") else ""
-    text = f"torch {row['version']} ({tag}) {has}{ptx}"
+    ptx = f", only PTX ({', '.join(build.ptx)})" if build.ptx else ""
+    text = f"torch {row.version} ({tag}) {has}{ptx}"
     if not others:
-        text += f"; no {row['version']} build has"
-    remedy = f"torch=={row['version']}+{others[-1]} has it" if others else "a newer torch, or an older card"
+        text += f"; no {row.version} build has"
+    remedy = f"torch=={row.version}+{others[-1]} has it" if others else "a newer torch, or an older card"
     got.find("arch", torch.file, text, torch.line, remedy=remedy)
 
 

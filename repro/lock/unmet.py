@@ -7,8 +7,7 @@ from repro.errors import ReproError
 from repro.lock.index import Offer, Shelf, version_of
 from repro.lock.place import Target
 from repro.lock.requests import Requirement
-from repro.lock.table import torch_releases
-from repro.lock.torch import plain_pythons
+from repro.tables.torchbuilds import releases
 
 
 def admits(offer: Offer, target: Target) -> bool:
@@ -114,9 +113,9 @@ def pythons_of(name: str, version: str, offers: list[Offer]) -> list[str]:
     for offer in offers:
         for major, minor in re.findall(r"-cp(\d)(\d+)-", offer.file):
             found.add((int(major), int(minor)))
-    row = torch_releases().get(version.split("+")[0]) if name == "torch" else None
+    row = releases().get(version.split("+")[0]) if name == "torch" else None
     if row and not found:
-        found = {tuple(int(p) for p in minor.split(".")) for minor in plain_pythons(row)}  # type: ignore[misc]
+        found = {tuple(int(p) for p in minor.split(".")) for minor in row.plain_pythons}  # type: ignore[misc]
     return [f"{a}.{b}" for a, b in sorted(found)]
 
 

@@ -1,13 +1,11 @@
 """Which Python a pinned torch, a wheel's name or the head of a compiled file speaks for."""
 
 import re
-import tomllib
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from repro.project.usual import PYTHONS
+from repro.tables.torchbuilds import release
 
 _TORCH = re.compile(
     r"^\s*(?:-\s*)?[\"']?(?:py)?torch\s*={1,3}\s*(\d+\.\d+(?:\.\d+)?)(?![\d.]*\*)", re.MULTILINE
@@ -47,11 +45,5 @@ def _text(path: Path) -> str:
 
 def _fitting(torch: str) -> str:
     """The first Python of our list that this torch has wheels for; empty when the table does not know."""
-    offered = _wheels().get(torch) or _wheels().get(f"{torch}.0") or []
-    return next((p for p in PYTHONS if p in offered), "")
-
-
-@cache
-def _wheels() -> dict[str, list[str]]:
-    table = tomllib.loads((files("repro") / "data" / "torch_releases.toml").read_text("utf-8"))
-    return {row["version"]: row["python"] for row in table["release"]}
+    row = release(torch)
+    return next((p for p in PYTHONS if row and p in row.pythons), "")
