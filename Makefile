@@ -52,7 +52,10 @@ dist: $(BIN)/repro ## build the wheel and the source archive
 golden: $(BIN)/repro ## record the golden traces of the examples anew
 	@sh scripts/golden.sh
 
+bench-scan: $(BIN)/repro ## scan five real wheels (1.9 GB, kept), check the counts, time it
+	$(BIN)/python scripts/bench_scan.py $(BENCH)
+
 clean: ## remove what these targets made, but no image and no bundle
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache
 
-.PHONY: help dev engine demo test unit lint type fmt dist golden clean
+.PHONY: help dev engine demo test unit lint type fmt dist golden bench-scan clean
