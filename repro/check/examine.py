@@ -1,5 +1,6 @@
 """One stack on one target: all rules are asked, the verdict is the worst outcome of their findings."""
 
+from repro.check.containers import fits
 from repro.check.finding import rule_rows
 from repro.check.rules import RULES
 from repro.model.check import Finding, Fit, Stack, Target, TargetReport
@@ -18,6 +19,7 @@ def examine(stack: Stack, target: Target) -> TargetReport:
         driver=target.driver,
         verdict=verdict_of(findings),
         findings=findings,
+        files=fits(stack.binaries, target),
     )
 
 

@@ -121,3 +121,21 @@ class WheelFacts(Record, kw_only=True):
     torch_cuda: str = ""
     torch_arch_list: list[str] = []
     git_version: str = ""
+
+
+class ImageFacts(Record, kw_only=True):
+    """A file system with its installed distributions.
+
+    Attributes:
+        wheels: one for each distribution; compiled files that nobody claims are in one without a name.
+        libraries: file names of all shared objects, sorted.
+        glibc: version, empty where there is none or it does not say.
+        os_release: the lines of `/etc/os-release`, `ID`, `VERSION_ID`, `VERSION_CODENAME`...
+        python: minor of the interpreter that has the distributions, `3.10`; empty when not clear.
+    """
+
+    wheels: list[WheelFacts] = []
+    libraries: list[str] = []
+    glibc: str = ""
+    os_release: dict[str, str] = {}
+    python: str = ""

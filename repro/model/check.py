@@ -9,6 +9,7 @@ from repro.model.snapshot import Warned
 Severity = Literal["error", "warning", "note", "unknown"]
 Fit = Literal["runs", "runs-after-jit", "risky", "will-fail", "unknown"]
 Basis = Literal["table", "arch-list", "files", "live", "inferred", "unknown"]
+Make = Literal["", "release", "nightly", "conda", "vendor", "source"]
 
 
 class Torch(Record, kw_only=True):
@@ -20,8 +21,15 @@ class Torch(Record, kw_only=True):
         sass, ptx: targets of its own kernels, `sm_80`, `compute_86`; None when unknown.
         basis: what `sass` and `ptx` rest on; `source`: where that was read.
         where: the line or option that names this torch.
+        asked: the words that name it; `accepts`: versions that they allow when they name none, `>=2.0,<2.2`.
+        index: where it is installed from, `default`, `pytorch-cu118`, `conda:pytorch`; empty when not said.
+        make: wheel of the project (`release`, `nightly`), or somebody else's build; empty when not said.
     """
 
+    asked: str = ""
+    accepts: str = ""
+    index: str = ""
+    make: Make = ""
     version: str = ""
     tag: str = ""
     cuda: str = ""
@@ -56,11 +64,13 @@ class SourceFact(Record, kw_only=True):
     """GPU code in source form, or something that compiles it.
 
     Attributes:
-        kind: `cuda-extension` (setup.py with CUDAExtension), `jit-extension` (cpp_extension.load),
+        kind: `cuda-extension` (setup.py with CUDAExtension), `cpp-extension` (the same without CUDA),
+            `jit-extension` (cpp_extension.load), `build-needs-torch` (a build that imports torch),
             `cuda-source` (.cu file), `triton`, `cupy`, `numba-cuda`, `pycuda`, `torch-compile`,
             `hard-coded-arch` (-gencode or arch flags in a build file), `sdist` (locked file that compiles),
             `build-folder` (compiled leftovers in the code).
-        where: `file:line`; name: package or extension where one is named; text: what was seen.
+        where: `file:line`, a folder or file for leftovers; text: what was seen.
+        name: package or extension, where one is named; of `hard-coded-arch`, `nvcc` or the variable.
         archs: targets written there, `sm_70`, `compute_80`.
     """
 
@@ -71,6 +81,13 @@ class SourceFact(Record, kw_only=True):
     archs: list[str] = []
 
 
+class Doubt(Warned, kw_only=True):
+    """What the lock said of a line; `remedy` is an edit or a command, empty when none is known."""
+
+    severity: Severity = "warning"
+    remedy: str = ""
+
+
 class Stack(Record, kw_only=True):
     """Everything known of the software, from words, a lock, wheels, a project or an image.
 
@@ -79,12 +96,13 @@ class Stack(Record, kw_only=True):
         python: CPython minor, `3.10`; system and machine as Python names them; glibc of the place it runs in.
         detail: free words about the surroundings (library path, base image).
         packages: every locked or installed package by normalised name.
+        system_packages: Debian packages that are added to the base image.
         libraries: file names of shared objects that the base image or the packages provide;
             None when the base image was not looked into.
         precision: as in `repro.toml`; memory_bytes: largest need in bytes, None when not said.
         reference: version of torch to compare numerics with, empty for none.
         cuda_error: what cuInit answered on the machine, 0 for unknown or fine.
-        doubts: what the lock warned of.
+        doubts: what the lock said of the dependency files.
     """
 
     origin: str
@@ -95,6 +113,7 @@ class Stack(Record, kw_only=True):
     detail: str = ""
     torch: Torch = Torch()
     packages: dict[str, str] = {}
+    system_packages: list[str] = []
     extras: list[Extra] = []
     sources: list[SourceFact] = []
     binaries: list[BinaryFacts] = []
@@ -103,7 +122,45 @@ class Stack(Record, kw_only=True):
     memory_bytes: int | None = None
     reference: str = ""
     cuda_error: int = 0
-    doubts: list[Warned] = []
+    doubts: list[Doubt] = []
+
+
+class Package(Record, kw_only=True):
+    """A package as a question names it; `how`: how it was built or which file was taken, in free words."""
+
+    name: str
+    version: str = ""
+    how: str = ""
+
+
+class Question(Record, kw_only=True):
+    """What somebody wants to know without a project: options of a command, or an object of a question file.
+
+    Attributes:
+        torch: a requirement or words, `torch==1.13.1+cu117`, `pytorch=1.8.1 cudatoolkit=11.1`.
+        index: where it comes from, `default`, `pytorch-cu118`, `conda:pytorch`; empty when unknown.
+        python, system, machine, glibc, detail, precision: as in `Stack`.
+        extras: other packages that matter.
+        arch_list: what `torch.cuda.get_arch_list()` printed, None when not said.
+        gpu, capability, driver, driver_cuda: as in `Target`; `gpu` is a name as anybody writes it.
+        cuda_error: what cuInit answered on the machine, 0 for unknown or fine.
+    """
+
+    torch: str = ""
+    index: str = ""
+    python: str = ""
+    system: str = "linux"
+    machine: str = "x86_64"
+    glibc: str = ""
+    detail: str = ""
+    extras: list[Package] = []
+    arch_list: list[str] | None = None
+    precision: str = ""
+    cuda_error: int = 0
+    gpu: str = ""
+    capability: str = ""
+    driver: str = ""
+    driver_cuda: str = ""
 
 
 class Target(Record, kw_only=True):
