@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro import __version__, tarball
+from repro import __version__
+from repro.bundle.runtime import runtime_digests
 from repro.files import sha256_bytes, sha256_file, write_whole
 from repro.model import canonical
 from repro.model.bundle import Base, Identity, Manifest, RunSpec
 from repro.model.lock import Lock
 from repro.model.snapshot import EvalSet, FileEntry, ParamSet, Snapshot
-from repro.paths import runtime_folder, template_folder
+from repro.paths import template_folder
 
 NOT_LISTED = ("bundle.json", "image.json", "runs")
 
@@ -35,11 +36,8 @@ def identity_of(
 
 def runtime_digest() -> str:
     """Digest over what stands around the code: the runtime's files and the Dockerfile's template."""
-    members = [
-        *tarball.folder_members(runtime_folder(), "repro_runtime"),
-        tarball.Member("Dockerfile.j2", template_folder() / "Dockerfile.j2"),
-    ]
-    return canonical.digest({m.name: sha256_file(m.source) for m in members if isinstance(m.source, Path)})
+    template = template_folder() / "Dockerfile.j2"
+    return canonical.digest({**runtime_digests(), template.name: sha256_file(template)})
 
 
 def assemble(folder: Path, *, name: str, identity: Identity, base: Base) -> Manifest:

@@ -9,6 +9,7 @@ import msgspec
 from repro.errors import ReproError
 from repro.files import read_regular
 from repro.model.bundle import ImageRecord, Manifest, RunSpec
+from repro.model.check import CheckReport
 from repro.model.lock import Lock
 from repro.model.snapshot import EvalSet, ParamSet, Snapshot
 
@@ -36,6 +37,11 @@ class Bundle:
         """The image built from it on this machine, or None."""
         path = self.path / "image.json"
         return _decode(path, ImageRecord) if path.exists() else None
+
+    def findings(self) -> CheckReport | None:
+        """What the check said when it was built, or None for a bundle of an older tool."""
+        path = self.path / "findings.json"
+        return _decode(path, CheckReport) if path.exists() else None
 
 
 def open_bundle(path: Path) -> Bundle:

@@ -16,13 +16,29 @@ def plain_word(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-").lower()[:_LONGEST_WORD]
 
 
+class LiveFinding(Open, kw_only=True):
+    """What the runtime found about the live card; `rule` is a row of `data/rules/`, `stops` refused a run."""
+
+    rule: str
+    found: str = ""
+    needed: str = ""
+    why: str = ""
+    fix: list[str] = []
+    stops: bool = False
+
+
 class Gate(Open, kw_only=True):
-    """A check before or after the loop: status is passed, failed, unknown or skipped."""
+    """A check before or after the loop: status is passed, failed, unknown or skipped.
+
+    `allowed`: it failed, and did not stop a bundle that was built with `--allow-incompatible`.
+    """
 
     name: str
     status: str
     reason: str = ""
     evidence: list[str] = []
+    findings: list[LiveFinding] = []
+    allowed: bool = False
 
 
 class Attempt(Open, kw_only=True):

@@ -100,6 +100,10 @@ def _gates(run: RunFolder, width: int, paint: Paint) -> list[str]:
         first = f"  {gate.status.ljust(8)}{gate.name.ljust(room)}  "
         said = lay.wrapped(gate.reason or "", width, first, " " * len(first))
         lines += [said[0].replace(gate.status, paint(tone(gate.status), gate.status), 1), *said[1:]]
+        told = gate.evidence if gate.findings else []
+        lines += [
+            line for text in told for line in lay.wrapped(text, width, " " * len(first), " " * len(first))
+        ]
     return lines
 
 

@@ -6,10 +6,13 @@ import re
 import shutil
 from pathlib import Path
 
+import msgspec
+
 from repro.engine.contract import Exit
 from repro.errors import ReproError
 from repro.files import raise_if_full
-from repro.model.run import Attempt
+from repro.model.record import Open
+from repro.model.run import Attempt, Gate
 
 KEPT_BYTES = 8192
 _LAST_LINES = 15
@@ -32,6 +35,10 @@ _HINTS = (
     (r"Bus error|insufficient shared memory|out of shared memory", "give /dev/shm more room: --shm-size"),
     (r"CUDA out of memory|OutOfMemoryError", "halve the micro-batch and double accumulation"),
 )
+
+
+class _Gates(Open, kw_only=True):
+    gates: list[Gate] = []
 
 
 def no_record(ended: Exit, said: bytes) -> ReproError:
@@ -69,13 +76,7 @@ def failure(record: Attempt, ended: Exit, attempt: Path) -> ReproError:
     """The error for an attempt that says itself that it did not end well."""
     last = _lines(_end_of(attempt / "log.txt"))
     if record.status == "refused":
-        return ReproError(
-            "run-refused",
-            "a gate failed, the program was not started",
-            found=record.reason or "see gates.json",
-            done=f"the record is kept in `{attempt}`",
-            tries=[f"repro show {attempt.parent}", "repro verify"],
-        )
+        return _refused(record, attempt)
     if ended.oom:
         return _out_of_memory(attempt, last)
     status = record.exit_code if record.exit_code is not None else ended.status
@@ -87,6 +88,28 @@ def failure(record: Attempt, ended: Exit, attempt: Path) -> ReproError:
         done=f"the record up to there is kept in `{attempt}`",
         tries=[*_hint(last), f"less {attempt / 'log.txt'}"],
     )
+
+
+def _refused(record: Attempt, attempt: Path) -> ReproError:
+    """A failed gate; where it is about the live card, with what was needed and what would help."""
+    stopping = [f for gate in _gates(attempt) for f in gate.findings if f.stops]
+    fixes = [fix for f in stopping for fix in f.fix] + [f"repro explain {f.rule}" for f in stopping]
+    return ReproError(
+        "run-refused",
+        "a gate failed, the program was not started",
+        found=record.reason or "see gates.json",
+        needs=[f.needed for f in stopping if f.needed],
+        why="; ".join(dict.fromkeys(f.why for f in stopping if f.why)),
+        done=f"the record is kept in `{attempt}`",
+        tries=list(dict.fromkeys(fixes)) or [f"repro show {attempt.parent}", "repro verify"],
+    )
+
+
+def _gates(attempt: Path) -> list[Gate]:
+    try:
+        return msgspec.json.decode((attempt / "gates.json").read_bytes(), type=_Gates).gates
+    except (OSError, msgspec.MsgspecError):
+        return []  # the record's own reason is told in any case
 
 
 def _out_of_memory(attempt: Path, last: list[str]) -> ReproError:

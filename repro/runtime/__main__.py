@@ -1,20 +1,20 @@
 """`python -m repro_runtime run|record`: see `--help`."""
 
+import importlib
 import sys
 
 from .options import UsageError, parse
 from .supervise import OutputError, record, run
 
 VERBS = {"run": run, "record": record}
+# What our own child processes do with the program's torch (see child.py).
+CHILDREN = {"_weights": ".weights", "_devices": ".devices"}
 
 
 def main(argv):
     """Exit status of a command line."""
-    if argv[:1] == ["_weights"]:
-        # Our own child process: opens weight files with the program's torch (see gates.py).
-        from .weights import answer
-
-        return answer(argv[1:])
+    if argv and argv[0] in CHILDREN:
+        return importlib.import_module(CHILDREN[argv[0]], __package__).answer(argv[1:])
     try:
         options, command = parse(argv)
         return VERBS[options.verb](options, command)

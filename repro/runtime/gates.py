@@ -4,18 +4,15 @@ Status is passed, failed, unknown (could not be looked at, with the reason) or s
 look at). A gate that fails before the loop stops the run; after the loop it is written down.
 """
 
-import json
 import os
-import subprocess
 
+from .child import NoAnswerError, ask
 from .dataformat import problem_of
 from .evalset import eval_files
 from .files import sha256_file, write_json
 from .schema import SCHEMA
 
 WEIGHTS = (".pt", ".pth", ".ckpt", ".safetensors")
-CHILD_SECONDS = 600
-BOOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "boot.py")
 
 
 def gate(name, status, reason="", evidence=()):
@@ -109,14 +106,9 @@ def finite(events, steps):
 
 def look_into(paths, python, env, cwd, trusted):
     """One answer a path, from a child process that has the program's torch (weights.py)."""
-    request = json.dumps({"paths": paths, "trusted": trusted})
     try:
-        child = subprocess.run(
-            [python, BOOT, "_weights"], input=request.encode("utf-8"), env=env, cwd=cwd,
-            timeout=CHILD_SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        return json.loads(child.stdout.decode("utf-8").splitlines()[-1])["answers"]
-    except (OSError, ValueError, IndexError, KeyError, subprocess.SubprocessError) as problem:
+        return ask("_weights", {"paths": paths, "trusted": trusted}, python, env, cwd)["answers"]
+    except NoAnswerError as problem:
         reason = "could not be looked at: %s" % problem
         return [
             {"path": p, "status": "unknown", "reason": reason, "tensors": 0, "fingerprint": None}

@@ -45,10 +45,13 @@ class Job:
         self.attempt.save(argv=self.argv)
         self.gates = self.before()
         write_gates(self.attempt.path("gates.json"), self.gates)
-        failed = [g for g in self.gates if g["status"] == "failed"]
+        failed = [g for g in self.gates if g["status"] == "failed" and not g.get("allowed")]
         missing = find_program(self.argv[0], self.cwd, self.env.get("PATH"))
         if failed or missing:
             return self._refuse(failed, missing)
+        for row in self.gates:
+            for line in row["evidence"] if row.get("findings") else ():
+                say("%s: %s" % (row["name"], line))
         try:
             ending = self._start()
         except KeyboardInterrupt:

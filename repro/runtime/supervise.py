@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 
+from . import card
 from .attempt import new_attempt
 from .child_env import child_env, with_project
 from .command import digest_of, fill, named_files, with_python
@@ -50,7 +51,13 @@ def run(options, command):
         raise
     env = with_project(child_env(attempt, options.snapshot_every, python), work.cwd)
     job = Job(attempt, spec, argv, work.cwd, python, env, places)
-    job.before = lambda: [data_format(bundle), reload_weights(work.cwd, python, job.plain_env())]
+    # In place every card of the machine is seen; elsewhere only one that was asked for.
+    given = engine != "inplace"
+    job.before = lambda: [
+        data_format(bundle),
+        reload_weights(work.cwd, python, job.plain_env()),
+        card.look(bundle, python, job.plain_env(), work.cwd, given),
+    ]
     job.after = work.clean
     return job.perform()
 

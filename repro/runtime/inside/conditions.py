@@ -3,7 +3,7 @@
 import os
 import warnings
 
-from .. import machine
+from .. import machine, nvml
 from ..files import write_json
 from ..schema import SCHEMA
 from .flags import read_flags
@@ -46,7 +46,7 @@ def _cuda_readers(torch, device):
         "device.name": lambda: torch.cuda.get_device_name(device),
         "device.capability": lambda: "%d.%d" % torch.cuda.get_device_capability(device),
         "device.count": torch.cuda.device_count,
-        "device.driver": _driver,
+        "device.driver": lambda: nvml.module_version() or nvml.read()["driver"] or "unknown",
         "device.memory_bytes": lambda: torch.cuda.get_device_properties(device).total_memory,
         "device.multiprocessors": lambda: torch.cuda.get_device_properties(device).multi_processor_count,
         "torch.cudnn": torch.backends.cudnn.version,
@@ -63,22 +63,3 @@ def _cpu_capability(torch):
         if "CPU capability usage:" in line:
             return line.split(":", 1)[1].strip()
     return "unknown"
-
-
-def _driver():
-    """Version of the NVIDIA driver: from its kernel module, else from NVML where Python has it."""
-    try:
-        with open("/proc/driver/nvidia/version", encoding="ascii", errors="replace") as f:
-            words = f.readline().split("Kernel Module")[1].split()
-        return next(w for w in words if w[0].isdigit())
-    except (OSError, IndexError, StopIteration):
-        pass
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        version = pynvml.nvmlSystemGetDriverVersion()
-        pynvml.nvmlShutdown()
-    except Exception:
-        return "unknown"
-    return version.decode("ascii") if isinstance(version, bytes) else version
