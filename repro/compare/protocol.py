@@ -33,6 +33,8 @@ _DIGESTS = {
 _SPELLED_OUT = {"params": "params", "protocol": "protocol"}
 # Where in its repository a project lies is no part of what it computes.
 _SPEC_RECORDED = ("schema", "name", "command", "subfolder")
+# For which cards extensions are compiled may move the last bit, and is what a comparison of cards is about.
+_SPEC_FACTORS = ("arch_list",)
 
 
 def differences(a: Side, b: Side, allow: Collection[str]) -> list[ProtocolDifference]:
@@ -98,6 +100,9 @@ def _protocol(a: RunFolder, b: RunFolder) -> Iterator[ProtocolDifference]:
         return
     yield from _values("protocol", _table(a), _table(b))
     yield from _values("settings", _rest(a), _rest(b))
+    for name in _SPEC_FACTORS:
+        if a.protocol.get(name) != b.protocol.get(name):
+            yield _row(f"settings.{name}", a.protocol.get(name), b.protocol.get(name), FACTOR)
     if a.protocol.get("name") != b.protocol.get("name"):
         yield _row("name", a.protocol.get("name"), b.protocol.get("name"), RECORDED)
 
@@ -116,7 +121,7 @@ def _table(run: RunFolder) -> Json:
 
 
 def _rest(run: RunFolder) -> Json:
-    return {k: v for k, v in run.protocol.items() if k not in (*_SPEC_RECORDED, "protocol")}
+    return {k: v for k, v in run.protocol.items() if k not in (*_SPEC_RECORDED, *_SPEC_FACTORS, "protocol")}
 
 
 def _values(prefix: str, a: Json, b: Json) -> Iterator[ProtocolDifference]:

@@ -18,8 +18,10 @@ _ID_LABEL = "dev.reprobundle.id"
 _PYTHON = "/opt/env/bin/python"
 
 
-def build(folder: Path, manifest: Manifest, lock: Lock, engine: ImageEngine, sink: Sink) -> ImageRecord:
-    """The image of a bundle, built unless the engine holds it already.
+def build(
+    folder: Path, manifest: Manifest, lock: Lock, engine: ImageEngine, sink: Sink, *, again: bool = False
+) -> ImageRecord:
+    """The image of a bundle, built unless the engine holds it already; with `again`, built in any case.
 
     A new image is tried before it counts: the runtime must answer and the locked packages
     with native code must load, with no network and as an ordinary user.
@@ -31,7 +33,7 @@ def build(folder: Path, manifest: Manifest, lock: Lock, engine: ImageEngine, sin
     """
     tag = image_tag(manifest.name, manifest.id)
     made = engine.find(tag)
-    if made is None or made.labels.get(_ID_LABEL) != manifest.id:
+    if again or made is None or made.labels.get(_ID_LABEL) != manifest.id:
         made = _make(folder, manifest, lock, engine, sink)
     return ImageRecord(
         engine=engine.info().kind, tag=tag, id=made.id, bytes=made.bytes, layers=list(made.layers)

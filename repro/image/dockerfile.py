@@ -29,6 +29,7 @@ CONTEXT_FILES = (
     "protocol.json",
     "requirements.lock",
     "snapshot.json",
+    "stack.json",
 )
 CONTEXT_FOLDERS = ("eval", "params", "repro_runtime", "wheels")
 
@@ -45,6 +46,7 @@ class DockerfileFacts:
         created: time of the commit, seconds since 1970.
         installer: `pip==X --hash=sha256:…`, empty to use the base image's own pip.
         system: Debian packages.
+        arch_list: TORCH_CUDA_ARCH_LIST, `8.0;8.6+PTX`, empty to leave it unset.
     """
 
     name: str
@@ -59,7 +61,9 @@ class DockerfileFacts:
     has_wheels: bool = True
     has_eval: bool = True
     has_params: bool = True
+    has_stack: bool = True
     system: tuple[str, ...] = ()
+    arch_list: str = ""
 
     @property
     def version(self) -> str:
@@ -97,6 +101,8 @@ def facts(
     *,
     has_eval: bool,
     has_params: bool,
+    has_stack: bool = False,
+    arch_list: str = "",
 ) -> DockerfileFacts:
     """The facts of a bundle; raises system-package-name for a name that is none."""
     return DockerfileFacts(
@@ -114,7 +120,9 @@ def facts(
         has_wheels=bool(lock.wheels),
         has_eval=has_eval,
         has_params=has_params,
+        has_stack=has_stack,
         system=_checked(lock.system),
+        arch_list=arch_list,
     )
 
 

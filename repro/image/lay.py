@@ -10,8 +10,8 @@ from repro.model.lock import Lock
 from repro.model.snapshot import Snapshot
 
 
-def lay(folder: Path, manifest: Manifest, lock: Lock, snapshot: Snapshot) -> None:
-    """Write the three files into a bundle's folder, whose `eval/` and `params/` are there already."""
+def lay(folder: Path, manifest: Manifest, lock: Lock, snapshot: Snapshot, arch_list: str = "") -> None:
+    """Write the three files into a bundle's folder; what the image gets lies there already."""
     given = facts(
         manifest.name,
         manifest.id,
@@ -20,6 +20,8 @@ def lay(folder: Path, manifest: Manifest, lock: Lock, snapshot: Snapshot) -> Non
         snapshot,
         has_eval=(folder / "eval").is_dir(),
         has_params=(folder / "params").is_dir(),
+        has_stack=(folder / "stack.json").is_file(),
+        arch_list=arch_list,
     )
     write_whole(folder / "Dockerfile", render(given).encode())
     write_whole(folder / ".dockerignore", dockerignore().encode())

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from repro.model.canonical import digest
 from repro.model.record import Record
 from repro.model.snapshot import FileEntry
@@ -51,6 +53,7 @@ class RunSpec(Record, kw_only=True):
             relative to the working folder.
         subfolder: working folder relative to the top of the code, empty for the top.
         protocol: the settings' [protocol] table, names of parameters resolved to values.
+        arch_list: TORCH_CUDA_ARCH_LIST in the image, made from the targets; not written when there is none.
     """
 
     schema: int = 1
@@ -67,6 +70,7 @@ class RunSpec(Record, kw_only=True):
     checkpoint_dir: str
     resume: list[str]
     protocol: dict[str, Any]
+    arch_list: str | UnsetType = UNSET
 
 
 class ImageRecord(Record, kw_only=True):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from repro import image, tarball
+from repro.bundle import lay_runtime
 from repro.engine.contract import ImageInfo
 from repro.engine.docker import DockerEngine
 from repro.files import sha256_file, write_whole
@@ -19,7 +20,6 @@ from repro.model import canonical
 from repro.model.bundle import Base, Identity, Manifest, RunSpec
 from repro.model.lock import Lock, Wheel
 from repro.model.snapshot import EvalSet, FileEntry, ParamSet, Snapshot
-from repro.paths import runtime_folder
 
 TRAIN = """
 import json, os, socket, sys, tinydep
@@ -161,8 +161,9 @@ def lay(folder: Path, base: Base, name: str, code: str = TRAIN) -> Tiny:
     for record, value in records.items():
         write_whole(folder / f"{record}.json", canonical.pretty(value))
     if not (folder / "repro_runtime").exists():
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(runtime_folder(), folder / "repro_runtime", ignore=ignored)
+        lay_runtime(folder)
+    stack = {"schema": 1, "torch": None, "targets": [], "allowed": False}
+    write_whole(folder / "stack.json", canonical.pretty(stack))
     lock = Lock(
         python="3.11",
         platform="linux_x86_64",

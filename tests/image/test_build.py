@@ -75,6 +75,40 @@ def test_a_bundle_runs_by_itself(engine: DockerEngine, built: Built, out: Path) 
     assert failed.status == 9
 
 
+LOOK = """
+import json, sys
+sys.path.insert(0, "/opt/repro")
+from repro_runtime.vendor import pynvml
+print(pynvml.__file__, json.load(open("/opt/repro/bundle/stack.json"))["schema"])
+"""
+
+
+def test_the_reader_of_cards_and_the_stack_travel(engine: DockerEngine, built: Built, out: Path) -> None:
+    pieces: list[bytes] = []
+    job = Job(built.record.id, ("-c", LOOK), entrypoint=("/opt/env/bin/python",))
+    assert engine.run(job, pieces.append).status == 0, pieces
+    assert b"".join(pieces) == b"/opt/repro/repro_runtime/vendor/pynvml.py 1\n"
+    ended, said = run(engine, built.record.id, out)
+    assert ended.status == 0, said
+    gates = json.loads(next(out.rglob("gates.json")).read_text())["gates"]
+    card = next(row for row in gates if row["name"] == "card")
+    assert (card["status"], card["reason"]) == (
+        "skipped",
+        "no NVIDIA card is here, and the bundle asks for none",
+    )
+
+
+def test_the_list_of_targets_is_set_in_the_container(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    image.lay(tiny.folder, tiny.manifest, tiny.lock, tiny.snapshot, arch_list="8.0;8.6;9.0+PTX")
+    made = build(tiny, engine)
+    pieces: list[bytes] = []
+    look = "import os; print(os.environ['TORCH_CUDA_ARCH_LIST'])"
+    assert (
+        engine.run(Job(made.id, ("-c", look), entrypoint=("/opt/env/bin/python",)), pieces.append).status == 0
+    )
+    assert b"".join(pieces) == b"8.0;8.6;9.0+PTX\n"
+
+
 def test_a_second_build_is_none(engine: DockerEngine, built: Built) -> None:
     seen: list[object] = []
     assert build(built.tiny, engine, seen.append) == built.record

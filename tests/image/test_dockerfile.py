@@ -28,11 +28,16 @@ FACTS = DockerfileFacts(
     created=1_700_000_000,
     installer="pip==26.1 --hash=sha256:" + "1" * 64,
 )
-BARE = replace(FACTS, python="3.6", installer="", has_wheels=False, has_eval=False, has_params=False)
+BARE = replace(
+    FACTS, python="3.6", installer="", has_wheels=False, has_eval=False, has_params=False, has_stack=False
+)
 DEBIAN = replace(FACTS, system=("libgl1", "libglib2.0-0"))
+TARGETS = replace(FACTS, arch_list="8.0;8.6;9.0+PTX")
 
 
-@pytest.mark.parametrize(("file", "given"), [("full", FACTS), ("bare", BARE), ("debian", DEBIAN)])
+@pytest.mark.parametrize(
+    ("file", "given"), [("full", FACTS), ("bare", BARE), ("debian", DEBIAN), ("targets", TARGETS)]
+)
 def test_rendered_files_are_as_read(file: str, given: DockerfileFacts) -> None:
     for kind, text in (("Dockerfile", image.render(given)), ("md", image.reproducing(given))):
         assert text == (HERE / "expected" / f"{file}.{kind}").read_text("utf-8")
@@ -74,7 +79,19 @@ def facts(**more: object) -> DockerfileFacts:
     )
     base = Base(asked="b", used="repro-base:3.11", id=FACTS.base_id, layers=["sha256:1"])
     changed = msgspec.structs.replace(lock, **more)
-    return image.facts(FACTS.name, FACTS.id, base, changed, snapshot, has_eval=True, has_params=True)
+    return image.facts(
+        FACTS.name, FACTS.id, base, changed, snapshot, has_eval=True, has_params=True, has_stack=True
+    )
+
+
+def test_the_arch_list_is_set_in_both_stages_before_anything_is_installed() -> None:
+    assert "TORCH_CUDA_ARCH_LIST" not in image.render(FACTS)
+    lines = image.render(TARGETS).split("\n")
+    places = [n for n, line in enumerate(lines) if line == 'ENV TORCH_CUDA_ARCH_LIST="8.0;8.6;9.0+PTX"']
+    stages = [n for n, line in enumerate(lines) if line.startswith("FROM ")]
+    first_pip = next(n for n, line in enumerate(lines) if " -m pip " in line)
+    assert len(places) == 2
+    assert stages[0] < places[0] < first_pip < stages[1] < places[1]
 
 
 def test_facts_come_from_the_records() -> None:

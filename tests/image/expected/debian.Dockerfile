@@ -26,7 +26,7 @@ RUN /opt/env/bin/python -m pip --isolated install --no-index --find-links /opt/l
 RUN PYTHONHASHSEED=0 /opt/env/bin/python -m compileall -f -q -j 1 --invalidation-mode unchecked-hash /opt/env/lib > /dev/null 2>&1 || :
 ADD code.tar /opt/repro/bundle/
 COPY params/ /opt/repro/bundle/params/
-COPY params.json eval.json protocol.json snapshot.json identity.json /opt/repro/bundle/
+COPY params.json eval.json protocol.json snapshot.json identity.json stack.json /opt/repro/bundle/
 # The stage stays behind as build cache, without a name; this finds it.
 LABEL dev.reprobundle.stage="digits \"cnn\" \$HOME"
 
