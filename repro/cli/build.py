@@ -24,6 +24,11 @@ from repro.engine.contract import EngineName
     metavar="URL",
     help="One more package index, e.g. PyTorch's for a CUDA or CPU build.",
 )
+@click.option("--gpu", "gpus", multiple=True, metavar="CARD", help="Check for this card, not the settings'.")
+@click.option("--driver", default="", metavar="VERSION", help="Driver to check for, not the settings'.")
+@click.option(
+    "--allow-incompatible", is_flag=True, help="Build although a target will fail; the bundle says so."
+)
 @click.option("--relock", is_flag=True, help="Resolve again although the inputs are unchanged.")
 @click.option(
     "-o",
@@ -41,11 +46,14 @@ def command(
     python: str,
     base: str,
     extra_index_url: tuple[str, ...],
+    gpus: tuple[str, ...],
+    driver: str,
+    allow_incompatible: bool,
     relock: bool,
     out: Path | None,
     answer: Answer,
 ) -> None:
-    """Make a bundle of the project: snapshot, lock, image.
+    """Make a bundle of the project: snapshot, lock, check, image.
 
     Ends with id, sizes and the next command.
     """
@@ -76,7 +84,15 @@ def command(
     built = build(
         project,
         BuildOptions(
-            engine=engine, allow_dirty=allow_dirty, include=include, sets=sets, out=out, relock=relock
+            engine=engine,
+            allow_dirty=allow_dirty,
+            include=include,
+            sets=sets,
+            out=out,
+            relock=relock,
+            gpus=gpus,
+            driver=driver,
+            allow_incompatible=allow_incompatible,
         ),
         sink,
     )

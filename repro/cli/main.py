@@ -21,6 +21,7 @@ COMMANDS = {
         "Package",
         "Resolve the dependencies for the target's Python, with hashes and a proof install.",
     ),
+    "check": ("check", "Package", "Say whether the locked stack runs on a GPU, without having one."),
     "build": (
         "build",
         "Package",
@@ -32,8 +33,9 @@ COMMANDS = {
     "compare": ("compare", "Judge", "Say how two runs diverge: where, how far, under which conditions."),
     "show": ("show", "Look", "Show a bundle or a run; without a word, list what is here."),
     "verify": ("verify", "Look", "Hold every file of a bundle against its manifest."),
+    "gpus": ("gpus", "Look", "List the cards: compute capability, memory, names that are understood."),
     "doctor": ("doctor", "Look", "Look at this machine: engine, base image, index, cards, disk."),
-    "explain": ("explain", "Look", "Explain an error code."),
+    "explain": ("explain", "Look", "Explain the code of an error or of a finding."),
     "completion": ("completion", "Look", "Print the shell completion script."),
 }
 

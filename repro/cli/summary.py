@@ -32,6 +32,7 @@ def bundle_document(bundle: Bundle) -> dict[str, Any]:
             "packages": len(bundle.lock.wheels),
             "sha256": bundle.lock.requirements_sha256,
         },
+        "check": _check(bundle),
         "warnings": [{"code": w.code, "where": w.where, "text": w.text} for w in warnings(bundle)],
     }
 
@@ -62,6 +63,7 @@ def bundle_text(bundle: Bundle, *, cached: bool = False) -> str:
             f"{bundle.evalset.path or 'none'}, {len(evals)} files, {size(sum(f.bytes for f in evals))}",
         ),
         ("lock", f"Python {lock.python}, {len(lock.wheels)} packages, {size(wheels)}{_torch(bundle)}"),
+        ("check", _fits(bundle)),
         ("image", f"{image.tag}, {size(image.bytes)}" if image else "none: runs in place"),
     ]
     lines = [f"{word:<8} {text}" for word, text in rows]
@@ -69,6 +71,29 @@ def bundle_text(bundle: Bundle, *, cached: bool = False) -> str:
     return "\n".join(
         [*lines, "", f"next: repro run {_short(bundle.path)}{'' if image else ' --engine inplace'}"]
     )
+
+
+def _check(bundle: Bundle) -> dict[str, Any] | None:
+    found = bundle.findings()
+    if found is None:
+        return None
+    return {
+        "targets": [{"gpu": t.gpu, "verdict": t.verdict} for t in found.targets],
+        "allowed": found.allowed,
+        "arch_list": found.arch_list,
+    }
+
+
+def _fits(bundle: Bundle) -> str:
+    """The verdict for each target, and whether a bad one was allowed."""
+    found = bundle.findings()
+    if found is None or not found.targets:
+        return "no targets: say --gpu, or [targets] in repro.toml"
+    said = ", ".join(f"{t.gpu} {t.verdict}" for t in found.targets)
+    why = (
+        "" if all(t.verdict == "runs" for t in found.targets) else f"; why: repro check {_short(bundle.path)}"
+    )
+    return f"{said}{'; built with --allow-incompatible' if found.allowed else ''}{why}"
 
 
 def _torch(bundle: Bundle) -> str:

@@ -1,6 +1,7 @@
 """What a place that runs things must be able to do. Everything above talks to this alone."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, Protocol
@@ -132,4 +133,8 @@ class ImageEngine(Engine, Protocol):
 
     def remove(self, reference: str) -> None:
         """Remove an image name; absent is fine."""
+        ...
+
+    def export(self, reference: str) -> AbstractContextManager[IO[bytes]]:
+        """The whole file system of an image as a tar that is read once, forward; nothing is started."""
         ...

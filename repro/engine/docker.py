@@ -13,6 +13,7 @@ from repro.engine import archive, containers, failures, gpus, ownership
 from repro.engine.buildlog import BuildLog
 from repro.engine.connect import Endpoint, connect
 from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job
+from repro.engine.exporting import exported
 from repro.engine.pulllog import PullLog
 from repro.errors import ReproError
 from repro.events import Sink
@@ -146,6 +147,12 @@ class DockerEngine:
                 self._api.remove_image(reference)
             except ImageNotFound:
                 return
+
+    @contextmanager
+    def export(self, reference: str) -> Iterator[IO[bytes]]:
+        """The file system of an image as a tar stream; its container is made, never started, and removed."""
+        with _asking(f"reading the files of `{reference}`"), exported(self._api, reference) as tar:
+            yield tar
 
     def leftovers(self) -> list[ownership.Leftover]:
         """Containers that run on though their tool was killed."""

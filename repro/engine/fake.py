@@ -1,7 +1,9 @@
 """An engine for tests: it records what it is asked and plays back what it was told."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import IO
 
@@ -26,12 +28,14 @@ class FakeEngine:
     Attributes:
         script: one entry a job, in order; jobs beyond it succeed in silence.
         images: by reference and by id. registry: what `pull` finds; anything else is unreachable.
+        roots: file system tars by reference, for `export`.
         jobs, contexts, calls: what was asked so far.
     """
 
     script: list[Played] = field(default_factory=list)
     images: dict[str, ImageInfo] = field(default_factory=dict)
     registry: dict[str, ImageInfo] = field(default_factory=dict)
+    roots: dict[str, bytes] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     contexts: list[bytes] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
@@ -84,6 +88,12 @@ class FakeEngine:
     def remove(self, reference: str) -> None:
         """Forget a name."""
         self.images.pop(reference, None)
+
+    @contextmanager
+    def export(self, reference: str) -> Iterator[IO[bytes]]:
+        """The tar that was put under that reference."""
+        self.calls.append(f"export {reference}")
+        yield io.BytesIO(self.roots[reference])
 
     def hold(self, reference: str, held: ImageInfo) -> ImageInfo:
         """Put an image under a reference and its id, and return it."""

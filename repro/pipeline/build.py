@@ -4,12 +4,13 @@ Everything is made in a folder aside; only a bundle that is whole, with its
 dependencies proved to install, gets its name.
 """
 
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from repro import bundle as bundles
-from repro import image, lock, paths, snapshot, tarball
+from repro import image, lock, paths, snapshot
 from repro.bundle import Bundle
 from repro.bundle.find import HOME
 from repro.engine.contract import EngineName
@@ -20,6 +21,8 @@ from repro.model.bundle import Base, ImageRecord, Manifest, RunSpec
 from repro.model.lock import Lock, Proof
 from repro.model.project import Project
 from repro.model.snapshot import EvalSet, ParamSet, Snapshot
+from repro.pipeline.check import Wishes
+from repro.pipeline.fit import STACK, Fitness, fitness, renew
 from repro.pipeline.place import Place, choose
 from repro.pipeline.spec import run_spec
 
@@ -33,6 +36,8 @@ class BuildOptions:
         include: untracked files and sibling folders to pack by name.
         sets: parameter overrides, KEY=VALUE, packed into the bundle.
         relock: resolve again although the inputs are unchanged.
+        gpus, driver: what to check for, instead of the settings' own targets.
+        allow_incompatible: build although a target will fail; the bundle says so.
     """
 
     engine: EngineName = "docker"
@@ -41,6 +46,9 @@ class BuildOptions:
     sets: tuple[str, ...] = ()
     out: Path | None = None
     relock: bool = False
+    gpus: tuple[str, ...] = ()
+    driver: str = ""
+    allow_incompatible: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,7 @@ class _Parts:
     evalset: EvalSet
     lock: Lock
     spec: RunSpec
+    fit: Fitness
     sink: Sink = field(default=silent)
 
 
@@ -84,7 +93,7 @@ def build(project: Project, options: BuildOptions, sink: Sink = silent) -> Built
         )
         with alone(target):  # of two builds of one bundle at once, the second finds what the first made
             if (target / "bundle.json").is_file():
-                return Built(bundles.open_bundle(target), _image(parts, target, manifest), cached=True)
+                return _again(parts, target, manifest)
             record = _finish(parts, aside, target, manifest)
     return Built(bundles.open_bundle(target), record, cached=False)
 
@@ -122,7 +131,11 @@ def _gather(project: Project, options: BuildOptions, into: Path, sink: Sink) -> 
         locked = lock.resolve(project, requests, where, into, paths.cache(), sink, fresh=options.relock)
         shown.cached = locked.cached
         shown.detail = f"{len(locked.lock.wheels)} packages for Python {locked.lock.python}"
-    return _Parts(project, place, base, code, params, evalset, locked.lock, spec, sink)
+    asked = Wishes(gpus=options.gpus, driver=options.driver)
+    fit = fitness(project, locked.lock, into, asked, sink, allowed=options.allow_incompatible)
+    if fit.report.arch_list:
+        spec = msgspec.structs.replace(spec, arch_list=fit.report.arch_list)
+    return _Parts(project, place, base, code, params, evalset, locked.lock, spec, fit, sink)
 
 
 def _base(project: Project, place: Place, sink: Sink) -> Base:
@@ -150,8 +163,6 @@ def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> Im
         write_whole(folder / "image.json", canonical.pretty(record))
     else:
         proof = _prove_in_place(parts, folder)
-    import msgspec
-
     write_whole(folder / "lock.json", canonical.pretty(msgspec.structs.replace(parts.lock, proof=proof)))
     with step(parts.sink, "bundle") as shown:
         bundles.assemble(folder, name=manifest.name, identity=manifest.identity, base=parts.base)
@@ -162,17 +173,15 @@ def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> Im
 
 def _lay(parts: _Parts, folder: Path, manifest: Manifest) -> None:
     """Write the files that the stages before did not: runtime, protocol, identity, Dockerfile."""
-    runtime = tarball.folder_members(paths.runtime_folder(), "repro_runtime")
-    for member in runtime:
-        if isinstance(member.source, Path):
-            (folder / member.name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(member.source, folder / member.name)
+    bundles.lay_runtime(folder)
     write_whole(folder / "protocol.json", canonical.pretty(parts.spec))
+    for name, data in parts.fit.files.items():
+        write_whole(folder / name, data)
     write_whole(
         folder / "identity.json",
         canonical.pretty({"id": manifest.id, "name": manifest.name, "identity": manifest.identity}),
     )
-    image.lay(folder, manifest, parts.lock, parts.snapshot)
+    image.lay(folder, manifest, parts.lock, parts.snapshot, parts.fit.report.arch_list)
 
 
 def _prove_in_place(parts: _Parts, folder: Path) -> Proof | None:
@@ -187,14 +196,21 @@ def _pip(locked: Lock) -> str:
     return locked.installer.version if locked.installer else "as in the base image"
 
 
-def _image(parts: _Parts, target: Path, manifest: Manifest) -> ImageRecord | None:
-    """The image of a bundle that exists: found, or built again when this engine lost it."""
+def _again(parts: _Parts, target: Path, manifest: Manifest) -> Built:
+    """A bundle that exists, with what the check says of today's targets, which decide no result."""
+    renewed = renew(bundles.open_bundle(target), parts.fit)
+    record = _image(parts, target, manifest, stale=STACK in renewed)
+    return Built(bundles.open_bundle(target), record, cached=True)
+
+
+def _image(parts: _Parts, target: Path, manifest: Manifest, *, stale: bool) -> ImageRecord | None:
+    """The image of a bundle that exists: found, or built again when this engine lost it or it is `stale`."""
     if not parts.place.images:
         return None
     with step(parts.sink, "image") as shown:
         before = parts.place.images.find(image.image_tag(manifest.name, manifest.id))
-        record = image.build(target, manifest, parts.lock, parts.place.images, parts.sink)
-        shown.cached, shown.detail = before is not None, record.tag
+        record = image.build(target, manifest, parts.lock, parts.place.images, parts.sink, again=stale)
+        shown.cached, shown.detail = before is not None and not stale, record.tag
     write_whole(target / "image.json", canonical.pretty(record))
     return record
 

@@ -97,3 +97,22 @@ def test_info_says_what_answered(engine: DockerEngine) -> None:
     assert info.version
     assert info.architecture in ("amd64", "arm64")
     assert "://" in info.endpoint
+
+
+def test_the_files_of_an_image_stream_out_and_nothing_stays(engine: DockerEngine, mine: Mine) -> None:
+    engine.load_root(io.BytesIO(tar_of({"etc/hello": b"world", "big": b"x" * (8 << 20)})), mine.tag, {})
+    with engine.export(mine.tag) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        found = {
+            m.name: tar.extractfile(m).read() for m in tar if m.isfile() and m.name in ("etc/hello", "big")
+        }
+    assert found == {"etc/hello": b"world", "big": b"x" * (8 << 20)}
+    with engine.export(mine.tag) as stream:
+        assert len(stream.read(512)) == 512  # and no more: the container goes all the same
+    ours = {"ancestor": mine.tag}
+    assert engine.client.containers.list(all=True, filters=ours, ignore_removed=True) == []
+
+
+def test_an_image_that_is_not_there_cannot_be_exported(engine: DockerEngine) -> None:
+    with pytest.raises(ReproError) as caught, engine.export("repro-test:never-made"):
+        pass
+    assert caught.value.code == "engine-failed"

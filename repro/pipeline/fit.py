@@ -1,0 +1,118 @@
+"""Where a build asks whether its stack runs on the targets: after the lock, before the image."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from repro import paths
+from repro.bundle import Bundle
+from repro.check.carried import carried
+from repro.errors import ReproError
+from repro.events import Note, Sink, step
+from repro.files import sha256_bytes, write_whole
+from repro.model import canonical
+from repro.model.check import CheckReport, Stack, TargetReport
+from repro.model.lock import Lock
+from repro.model.project import Project
+from repro.model.snapshot import FileEntry
+from repro.pipeline import stacks
+from repro.pipeline.check import Wishes, judge
+from repro.pipeline.code import with_tar
+from repro.pipeline.locked import held, locked_stack
+
+FINDINGS, STACK = "findings.json", "stack.json"
+_MOST_TRIES = 3
+_SET = msgspec.structs.replace
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """What a bundle carries of the check: `findings.json` and `stack.json`."""
+
+    report: CheckReport
+    files: dict[str, bytes]
+
+
+def fitness(
+    project: Project, lock: Lock, folder: Path, asked: Wishes, sink: Sink, *, allowed: bool
+) -> Fitness:
+    """The check of what lies in `folder`: its wheels and code, for the cards asked or those of the settings.
+
+    Without any card only the facts of the lock are kept; no wheel is opened.
+
+    Raises:
+        incompatible: a target will fail, and `allowed` is not set.
+    """
+    wishes = asked.or_else(project.settings.targets.gpus, project.settings.targets.driver)
+    precision = project.settings.protocol.precision
+    if not wishes.gpus:
+        sink(
+            Note("note", "no targets are set, so no card was judged: [targets] gpus in repro.toml, or --gpu")
+        )
+        stack = _SET(stacks.of_lock(lock, "bundle"), precision=precision)
+        report = _SET(judge(stack, []), targets=[])
+        return _fitness(report, stack, wishes)
+    with step(sink, "check") as shown:
+        stack = locked_stack(lock, folder / "wheels", paths.cache(), sink, "bundle")
+        stack = _SET(stack, precision=precision, detail=project.settings.dependencies.base)
+        stack = with_tar(stack, folder / "code.tar")
+        stack = held(stack, lock, paths.cache())
+        report = judge(stack, wishes.targets())
+        refused = [target for target in report.targets if target.verdict == "will-fail"]
+        if refused and not allowed:
+            raise _refusal(refused)
+        shown.detail = ", ".join(f"{t.gpu} {t.verdict}" for t in report.targets)
+    return _fitness(_SET(report, allowed=bool(refused)), stack, wishes)
+
+
+def _fitness(report: CheckReport, stack: Stack, wishes: Wishes) -> Fitness:
+    documents = {FINDINGS: report, STACK: carried(stack, wishes.targets(), allowed=report.allowed)}
+    return Fitness(report, {name: canonical.pretty(document) for name, document in documents.items()})
+
+
+def _refusal(refused: list[TargetReport]) -> ReproError:
+    errors = [(target, f) for target in refused for f in target.findings if f.severity == "error"]
+    fixes = list(dict.fromkeys(fix for _target, f in errors for fix in f.fix))
+    cards = ", ".join(target.name or target.gpu for target in refused)
+    return ReproError(
+        "incompatible",
+        f"the locked stack cannot work on {cards}",
+        found=[f"{target.gpu}  {f.rule}: {f.found}" for target, f in errors],
+        needs=list(dict.fromkeys(f.needed for _target, f in errors if f.needed)),
+        why=errors[0][1].why if errors else "",
+        done="no image was built and no bundle was made; the lock is kept",
+        tries=[
+            *fixes[: _MOST_TRIES - 1],
+            "repro build --allow-incompatible      (the bundle says that it was allowed)",
+        ],
+    )
+
+
+def renew(bundle: Bundle, fit: Fitness) -> list[str]:
+    """Put what the check says now into a bundle that is there; the names of the files that were other ones.
+
+    The files are no part of the id. The digests of all other files stay as they were packed.
+    """
+    packed = {entry.path: entry for entry in bundle.manifest.files}
+    now = {
+        name: FileEntry(path=name, bytes=len(data), sha256=sha256_bytes(data))
+        for name, data in fit.files.items()
+    }
+    changed = [name for name, entry in now.items() if packed.get(name) != entry]
+    for name in changed:
+        write_whole(bundle.path / name, fit.files[name])
+    if changed:
+        files = sorted((packed | now).values(), key=lambda entry: entry.path)
+        write_whole(bundle.path / "bundle.json", canonical.pretty(_SET(bundle.manifest, files=files)))
+    return changed
+
+
+def recorded_targets(bundle: Path) -> tuple[list[str], str]:
+    """Cards and driver that a bundle was checked for; none for one that was made without."""
+    try:
+        document = msgspec.json.decode((bundle / STACK).read_bytes())
+        targets = document["targets"]
+        return [t["asked"] for t in targets], next((t["driver"] for t in targets if t["driver"]), "")
+    except (OSError, msgspec.DecodeError, KeyError, TypeError):
+        return [], ""
