@@ -6,8 +6,8 @@ from repro.model.check import Extra, Package
 
 _WHEEL = re.compile(r"wheel|prebuilt|pre-built|binary|\.whl", re.IGNORECASE)
 _SOURCE = re.compile(
-    r"compil|from source|source build|setup\.py|CUDAExtension|no build isolation|sdist|\bbuilt\b(?! (?:for|against)\b)"
-    r"|build folder|docker ?build|\bnvcc\b|\bjit\b|first use",
+    r"compil|from source|source build|setup\.py|CUDAExtension|no build isolation|sdist"
+    r"|\bbuilt\b(?! (?:for|against)\b)|build folder|docker ?build|\bnvcc\b|\bjit\b|first use",
     re.IGNORECASE,
 )
 _NVCC = re.compile(r"(?:nvcc|toolkit|compiler)\s*(?:version\s*)?[=: ]?v?(\d{1,2}\.\d{1,2})", re.IGNORECASE)
@@ -38,7 +38,7 @@ def extra_from_words(package: Package, where: str = "") -> Extra:
 
 
 def _for_torch(how: str, wheel: bool) -> str:
-    """`1.9.1+cu111` of `wheel for torch 1.9.1+cu111` and of `wheel cu111 torch1.9.1`; of a wheel `+cu121` too."""
+    """`1.9.1+cu111` of `wheel for torch 1.9.1+cu111` or `cu111 torch1.9.1`; `+cu121` of a wheel for that."""
     found, tag = _TORCH.search(how), _TAG.search(how)
     if found is None:
         return f"+{tag[1].lower()}" if wheel and tag else ""

@@ -101,7 +101,7 @@ def held(stack: Stack, lock: Lock, cache: Path) -> Stack:
 
 
 def read_wheels(lock: Lock, folder: Path | None, cache: Path, sink: Sink) -> list[WheelFacts]:
-    """Facts of every wheel, since one for any platform may hold compiled files too; a note names lacking ones."""
+    """Facts of every wheel, since one for any platform may hold compiled files too."""
     wheels = lock.wheels
     known = {w.file: facts for w in wheels if (facts := facts_for(w.sha256, cache))}
     places = {w.file: _place(w, folder, cache) for w in wheels if w.file not in known}
