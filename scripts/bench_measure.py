@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.model.binary import BinaryFacts
-from repro.scan.candidates import is_compiled, may_be_compiled
-from repro.scan.groups import groups
+from repro.scan.fatbin.groups import groups
+from repro.scan.fatbin.walk import walk
+from repro.scan.package.candidates import is_compiled, may_be_compiled
 from repro.scan.reader import FileBytes
-from repro.scan.walk import walk
 
 # The first refuses code for sm_35 and older; the second does not know the newest.
 TOOLS = (("nvidia-cuda-cuobjdump==13.4.92", "3.11"), ("triton==3.5.1", "3.11"))

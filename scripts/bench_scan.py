@@ -22,7 +22,7 @@ from bench_measure import ROUNDS, Cost, cost, download, fetched_tools, inflate, 
 
 from repro.model.binary import BinaryFacts, WheelFacts
 from repro.paths import cache
-from repro.scan.wheel import scan_wheel
+from repro.scan.package.wheel import scan_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 TRUTH = ROOT / "tests" / "fixtures" / "fatbin_truth.json"

@@ -1,10 +1,10 @@
 """Judges a stack against a target: rules over facts, each finding with evidence and a fix."""
 
 from repro.check.examine import examine, verdict_of
-from repro.check.question import questions, read_question, stack_and_target
-from repro.check.target_words import target_from_words
-from repro.check.torch_table import torch_from_table
-from repro.check.torch_words import plain_index, torch_from_words
+from repro.check.known.table import torch_from_table
+from repro.check.words.question import questions, read_question, stack_and_target
+from repro.check.words.target import target_from_words
+from repro.check.words.torch import plain_index, torch_from_words
 
 __all__ = [
     "examine",

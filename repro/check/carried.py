@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from repro.check.code import serving
-from repro.check.official import is_cpu_only
-from repro.check.remedy import remedies
+from repro.check.code.serving import serving
+from repro.check.known.official import is_cpu_only
+from repro.check.known.remedy import remedies
 from repro.model.check import Stack, Target
 from repro.model.record import Json
 from repro.tables.gpus import all_gpus, capability_number, find_gpu

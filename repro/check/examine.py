@@ -1,8 +1,8 @@
 """One stack on one target: all rules are asked, the verdict is the worst outcome of their findings."""
 
-from repro.check.containers import fits
+from repro.check.code.containers import fits
 from repro.check.finding import rule_rows
-from repro.check.rules import RULES
+from repro.check.rules.order import RULES
 from repro.model.check import Finding, Fit, Stack, Target, TargetReport
 
 # Worst first.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from repro import paths
-from repro.check.archlist import arch_list
-from repro.check.containers import judged, targets
+from repro.check.code.containers import judged, targets
 from repro.check.examine import examine
-from repro.check.question import questions, stack_and_target
-from repro.check.target_words import target_from_words
+from repro.check.known.archlist import arch_list
+from repro.check.words.question import questions, stack_and_target
+from repro.check.words.target import target_from_words
 from repro.errors import ReproError
 from repro.events import Sink, silent, step
 from repro.model.binary import BinaryFacts
@@ -197,7 +197,7 @@ def of_image(tag: str, wishes: Wishes, sink: Sink = silent) -> CheckReport:
 
 def image_stack(engine: "ImageEngine", image: str, tag: str, sink: Sink) -> Stack:
     """What the file system of an image says; nothing of it is started."""
-    from repro.scan.tar import scan_tar
+    from repro.scan.package.tar import scan_tar
 
     with step(sink, "read image") as shown:
         with engine.export(image) as tar:
@@ -213,9 +213,9 @@ def of_wheels(files: list[Path], wishes: Wishes, sink: Sink = silent) -> CheckRe
     Raises:
         wheel-unreadable: one of them is not there, or is no wheel.
     """
-    from repro.scan.cache import exports_for
-    from repro.scan.hold import hold
-    from repro.scan.wheel import scan_wheel
+    from repro.scan.elf.hold import hold
+    from repro.scan.package.cache import exports_for
+    from repro.scan.package.wheel import scan_wheel
 
     with step(sink, "read wheels") as shown:
         facts = [scan_wheel(file, paths.cache(), sink) for file in files]

@@ -9,10 +9,10 @@ import msgspec
 
 from repro.model.binary import BinaryFacts
 from repro.model.check import SourceFact, Stack
-from repro.scan.codefiles import MAX_BYTES, is_read, plain_text
-from repro.scan.compiled import from_file, refused
+from repro.scan.package.compiled import from_file, refused
 from repro.scan.reader import Bytes, FileBytes, Unreadable
-from repro.scan.sources import scan_sources
+from repro.scan.source.codefiles import MAX_BYTES, is_read, plain_text
+from repro.scan.source.sources import scan_sources
 
 _SET = msgspec.structs.replace
 

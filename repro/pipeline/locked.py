@@ -14,9 +14,9 @@ from repro.model.lock import Lock, Wheel
 from repro.model.project import Project
 from repro.pipeline import stacks
 from repro.pipeline.code import with_folder, with_tar
-from repro.scan.cache import exports_for, facts_for
-from repro.scan.hold import hold
-from repro.scan.wheel import scan_wheel
+from repro.scan.elf.hold import hold
+from repro.scan.package.cache import exports_for, facts_for
+from repro.scan.package.wheel import scan_wheel
 
 _SET = msgspec.structs.replace
 

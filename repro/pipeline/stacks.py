@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from repro.check.containers import code_of_torch
-from repro.check.question import stack_and_target
+from repro.check.code.containers import code_of_torch
+from repro.check.words.question import stack_and_target
 from repro.model.binary import ImageFacts, WheelFacts
 from repro.model.check import Doubt, Question, Stack, Torch
 from repro.model.lock import Lock, Wheel

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.check.archlist import accepted, arch_list, capped
-from repro.check.code import serving
+from repro.check.code.serving import serving
+from repro.check.known.archlist import accepted, arch_list, capped
 from repro.model.check import Torch
 from repro.tables.read import table
 from repro.tables.torchbuilds import releases

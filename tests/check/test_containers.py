@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.check.containers import (
+from repro.check.code.containers import (
     WORDS,
     code_of_torch,
     compiles,
@@ -24,9 +24,9 @@ from repro.check.containers import (
 )
 from repro.model.binary import BinaryFacts, ContainerGroup, GpuCode
 from repro.model.check import Target
-from repro.scan.groups import groups
+from repro.scan.fatbin.groups import groups
+from repro.scan.fatbin.walk import bare, walk
 from repro.scan.reader import FileBytes
-from repro.scan.walk import bare, walk
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "fatbin"
 TRUTH = json.loads((FIXTURES.parent / "fatbin_truth.json").read_text("utf-8"))

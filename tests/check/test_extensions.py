@@ -3,8 +3,8 @@
 import pytest
 
 from repro.check import examine
-from repro.check.extensions import chosen_files, code_of_extensions, unread_files, variants
-from repro.check.symbols import cuda_runtime, floors, readable, symbols_of_torch
+from repro.check.rules.extensions import chosen_files, code_of_extensions, unread_files, variants
+from repro.check.rules.symbols import cuda_runtime, floors, readable, symbols_of_torch
 from repro.model.binary import BinaryFacts, ContainerGroup, ElfFacts, GpuCode
 from repro.model.check import Stack, Target, Torch
 

@@ -6,8 +6,8 @@ import pytest
 from packaging.version import Version
 
 from repro.check import examine, read_question, stack_and_target
-from repro.check.extra_targets import targets_of
-from repro.check.policy import exact, known, prebuilt, prebuilt_of, surely_before, surely_from
+from repro.check.known.policy import exact, known, prebuilt, prebuilt_of, surely_before, surely_from
+from repro.check.words.extra_targets import targets_of
 from repro.model.check import Extra, Stack, Torch
 from repro.tables.read import table
 

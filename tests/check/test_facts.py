@@ -7,9 +7,9 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from repro.check.builds import conda_recipe, known_release, known_releases
-from repro.check.code import image
+from repro.check.code.serving import image
 from repro.check.finding import rule_rows
+from repro.check.known.builds import conda_recipe, known_release, known_releases
 from repro.tables.read import table
 from repro.tables.toolkits import tag_cuda, toolkit
 from repro.tables.torchbuilds import releases

@@ -3,9 +3,9 @@
 import pytest
 
 from repro.check import examine, target_from_words
-from repro.check.memory import memory_of_card
-from repro.check.numerics import on_this_card, since_reference
-from repro.check.precision import format_of, precision_of_card
+from repro.check.rules.memory import memory_of_card
+from repro.check.rules.numerics import on_this_card, since_reference
+from repro.check.rules.precision import format_of, precision_of_card
 from repro.model.check import Stack, Target, Torch
 
 GIB = 1 << 30

@@ -13,9 +13,9 @@ from repro.check import (
     torch_from_table,
     torch_from_words,
 )
-from repro.check.extra_words import extra_from_words
-from repro.check.question import python_minor, targets_in
-from repro.check.torch_words import read_index
+from repro.check.words.extra import extra_from_words
+from repro.check.words.question import python_minor, targets_in
+from repro.check.words.torch import read_index
 from repro.errors import ReproError
 from repro.model.check import Package
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import repro.check
 from repro.check import examine, read_question, stack_and_target, target_from_words, torch_from_table
-from repro.check.builds import known_releases
 from repro.check.examine import verdict_of
 from repro.check.finding import rule_rows
+from repro.check.known.builds import known_releases
 from repro.errors import ReproError
 from repro.model.check import Stack, Torch
 
@@ -43,7 +43,7 @@ PTX = ["compute_37", "compute_70", "compute_86", "compute_90"]
 def _codes_in_source():
     """All text constants in `repro/check`, and those among them that are given to `finding`."""
     said, raised = set(), set()
-    for path in Path(repro.check.__file__).parent.glob("*.py"):
+    for path in Path(repro.check.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 said.add(node.value)

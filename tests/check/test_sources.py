@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from repro.check import nvcc, runtime_kernels, sources, written
 from repro.check.finding import rule_rows
-from repro.check.rules import RULES
-from repro.check.toolchain import has_compiler, nvcc_of
-from repro.check.torch_table import torch_from_table
+from repro.check.known.table import torch_from_table
+from repro.check.rules import nvcc, runtime_kernels, sources, written
+from repro.check.rules.order import RULES
+from repro.check.rules.toolchain import has_compiler, nvcc_of
 from repro.model.check import Extra, Finding, SourceFact, Stack, Target, Torch
-from repro.scan.sources import file_facts, scan_sources
+from repro.scan.source.sources import file_facts, scan_sources
 from repro.tables.read import table
 from repro.tables.toolkits import toolkit
 from repro.tables.torchbuilds import releases

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.check.finding import rule_rows
-from repro.check.syslibs import system_libraries
+from repro.check.rules.syslibs import system_libraries
 from repro.model.binary import BinaryFacts, ElfFacts
 from repro.model.check import Finding, Stack, Target
 from repro.tables.read import table

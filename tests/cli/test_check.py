@@ -15,7 +15,7 @@ import pytest
 
 from repro import paths
 from repro.check.carried import carried
-from repro.check.question import stack_and_target
+from repro.check.words.question import stack_and_target
 from repro.cli.ending import end
 from repro.cli.main import cli
 from repro.engine.fake import FakeEngine

@@ -15,7 +15,7 @@ import pytest
 
 from repro.bundle import lay_runtime
 from repro.bundle.runtime import runtime_files
-from repro.check.containers import fit as host_fit
+from repro.check.code.containers import fit as host_fit
 from repro.check.finding import rule_rows
 from repro.engine.contract import Exit
 from repro.model.binary import GpuCode

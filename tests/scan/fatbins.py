@@ -6,10 +6,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from repro.scan.container import Code
+from repro.scan.fatbin.container import Code
+from repro.scan.fatbin.search import Search
+from repro.scan.fatbin.walk import walk
 from repro.scan.reader import Bytes, MemoryBytes
-from repro.scan.search import Search
-from repro.scan.walk import walk
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "fatbin"
 EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text())["fixtures"]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repro.scan.dynamic import elf_facts, surroundings
-from repro.scan.elf import sections
+from repro.scan.elf.dynamic import elf_facts, surroundings
+from repro.scan.elf.layout import sections
+from repro.scan.elf.symbols import belongs_to_torch, digest, string_abi
 from repro.scan.reader import FileBytes, MemoryBytes, Unreadable
-from repro.scan.symbols import belongs_to_torch, digest, string_abi
 
 from .wheels import ELF, plain
 
@@ -100,7 +100,7 @@ def by_sections(data: bytes) -> tuple[list[str], set[str]]:
 def test_libraries_of_this_machine_agree_with_their_sections(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("repro.scan.dynamic.belongs_to_torch", lambda name: True)
+    monkeypatch.setattr("repro.scan.elf.dynamic.belongs_to_torch", lambda name: True)
     with FileBytes(path) as file:
         facts = elf_facts(file)
     assert (facts.needed, set(facts.torch_symbols)) == by_sections(path.read_bytes())

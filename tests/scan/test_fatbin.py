@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from repro.model.binary import BinaryFacts, ContainerGroup, GpuCode
-from repro.scan.elf import sections
-from repro.scan.groups import groups
+from repro.scan.elf.layout import sections
+from repro.scan.fatbin.groups import groups
+from repro.scan.fatbin.search import Search
+from repro.scan.fatbin.walk import walk
 from repro.scan.reader import FileBytes, MemoryBytes, NoBytes, Unreadable
-from repro.scan.search import Search
-from repro.scan.walk import walk
 
 from .fatbins import (
     EXPECTED,

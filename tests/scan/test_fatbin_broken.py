@@ -5,11 +5,11 @@ import struct
 
 import pytest
 
-from repro.scan.container import Code
+from repro.scan.fatbin.container import Code
+from repro.scan.fatbin.search import Search
+from repro.scan.fatbin.steps import Steps
+from repro.scan.fatbin.walk import walk
 from repro.scan.reader import MemoryBytes, Unreadable
-from repro.scan.search import Search
-from repro.scan.steps import Steps
-from repro.scan.walk import walk
 
 from .fatbins import FIXTURES, PTX, archs, both, container, image, library, stream
 
@@ -109,8 +109,8 @@ def test_containers_are_looked_for_on_boundaries_of_eight_bytes_alone() -> None:
 
 
 def test_more_containers_than_a_file_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("repro.scan.steps.MOST_ENTRIES", 50)
-    monkeypatch.setattr("repro.scan.finder.MOST_ENTRIES", 50)
+    monkeypatch.setattr("repro.scan.fatbin.steps.MOST_ENTRIES", 50)
+    monkeypatch.setattr("repro.scan.fatbin.finder.MOST_ENTRIES", 50)
     data = library(container() * 400)
     for code in (walk(MemoryBytes(data)), stream(data, 64)):
         assert len(code.containers) == 5
@@ -118,7 +118,7 @@ def test_more_containers_than_a_file_may_have(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_images_of_one_container_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("repro.scan.steps.MOST_ENTRIES", 50)
+    monkeypatch.setattr("repro.scan.fatbin.steps.MOST_ENTRIES", 50)
     code = walk(MemoryBytes(library(container(*[image(payload=b"")] * 400))))
     assert len(code.containers[0].images) <= 50
 

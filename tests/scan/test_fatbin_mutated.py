@@ -6,10 +6,10 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repro.scan.container import Code
-from repro.scan.groups import groups
+from repro.scan.fatbin.container import Code
+from repro.scan.fatbin.groups import groups
+from repro.scan.fatbin.walk import walk
 from repro.scan.reader import MemoryBytes, NoBytes, Unreadable
-from repro.scan.walk import walk
 
 from .fatbins import LTO, PTX, container, elf, image, library, stream
 

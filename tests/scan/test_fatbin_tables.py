@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from repro.scan.fatbin.walk import walk
 from repro.scan.reader import FileBytes, MemoryBytes, Unreadable
-from repro.scan.walk import walk
 
 from .fatbins import EXEC, NOBITS, archs, both, container, elf, image, library, section, stream
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro.model.check import SourceFact
-from repro.scan.archflags import flag_targets, list_targets
-from repro.scan.codefiles import MAX_BYTES, code_files, plain_text
-from repro.scan.sources import file_facts, scan_sources
+from repro.scan.source.archflags import flag_targets, list_targets
+from repro.scan.source.codefiles import MAX_BYTES, code_files, plain_text
+from repro.scan.source.sources import file_facts, scan_sources
 
 DEPS = Path(__file__).parent.parent / "cases" / "deps"
 

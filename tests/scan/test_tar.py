@@ -12,12 +12,12 @@ import pytest
 from repro.errors import ReproError
 from repro.events import Event, Progress
 from repro.model.binary import BinaryFacts, WheelFacts
-from repro.scan.groups import groups
-from repro.scan.passing import PIECE, Passing
+from repro.scan.fatbin.groups import groups
+from repro.scan.fatbin.walk import walk
+from repro.scan.package.passing import PIECE, Passing
+from repro.scan.package.tar import scan_tar
+from repro.scan.package.tree import scan_tree
 from repro.scan.reader import MemoryBytes, Unreadable
-from repro.scan.tar import scan_tar
-from repro.scan.tree import scan_tree
-from repro.scan.walk import walk
 
 from .wheels import EXTENSION, TARGETS, TORCH, fat, installed, plain, tar
 

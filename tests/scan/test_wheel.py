@@ -13,12 +13,12 @@ from repro.errors import ReproError
 from repro.events import Event, Progress
 from repro.files import sha256_file
 from repro.model.binary import BinaryFacts, WheelFacts
-from repro.scan.cache import READER, exports_for, facts_for
-from repro.scan.groups import groups
-from repro.scan.hold import hold
+from repro.scan.elf.hold import hold
+from repro.scan.fatbin.groups import groups
+from repro.scan.fatbin.walk import walk
+from repro.scan.package.cache import READER, exports_for, facts_for
+from repro.scan.package.wheel import scan_wheel
 from repro.scan.reader import FileBytes
-from repro.scan.walk import walk
-from repro.scan.wheel import scan_wheel
 
 from .wheels import EXTENSION, FATBIN, TARGETS, TORCH, fat, noise, plain, wheel
 
@@ -229,7 +229,7 @@ def test_memory_does_not_grow_with_the_wheel(tmp_path: Path) -> None:
             for _ in range(200):
                 member.write(block)
     program = (
-        "import sys; from pathlib import Path; from repro.scan.wheel import scan_wheel;"
+        "import sys; from pathlib import Path; from repro.scan.package.wheel import scan_wheel;"
         "facts = scan_wheel(Path(sys.argv[1]), Path(sys.argv[2]));"
         "print(facts.binaries[0].bytes, Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from repro.errors import ReproError
 from repro.model.binary import BinaryFacts
-from repro.scan.wheel import scan_wheel
+from repro.scan.package.wheel import scan_wheel
 
 from .wheels import EXTENSION, dist_info, fat, noise, plain, wheel
 

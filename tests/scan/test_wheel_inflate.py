@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repro.scan import inflate
-from repro.scan.inflate import PIECE, Member
+from repro.scan.package import inflate
+from repro.scan.package.inflate import PIECE, Member
 
 from .wheels import noise
 

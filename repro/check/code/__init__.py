@@ -1,0 +1,1 @@
+"""GPU code held against a card: pure functions."""

@@ -1,0 +1,1 @@
+"""What the tables know of the torch and the packages of a stack."""

@@ -1,0 +1,176 @@
+"""Compiled files that were read, torch's own kernels aside: whether their GPU code fits the card."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from repro.check.code.containers import (
+    chip,
+    compiles,
+    driver_for,
+    file_fit,
+    in_words,
+    is_torch,
+    is_vendor,
+    isa_needed,
+    targets,
+    total,
+    usable,
+)
+from repro.check.finding import finding
+from repro.model.binary import BinaryFacts
+from repro.model.check import FileFit, Finding, Stack, Target
+
+# Libraries of other makers' cards: such a file is not for this card, and nothing is wrong with it.
+_FOREIGN = ("libamdhip", "librocm", "libhip", "libhsa-runtime", "libsycl", "libze_loader")
+# Test programs that early wheels of torch brought along: nobody imports them.
+_TESTS = re.compile(r"(?:^|/)torch/(?:test|bin)/")
+_PER_CUDA = re.compile(r"(?P<stem>.*_cuda)(?P<version>\d{3})(?P<rest>\D.*)?")
+
+
+def code_of_extensions(stack: Stack, target: Target) -> Iterator[Finding]:
+    """Findings on GPU code in files other than torch's kernels, each file by its own containers."""
+    chosen = chosen_files(stack)
+    fitting = {facts.owner for facts in chosen if _serves(facts, target)}
+    for facts in chosen:
+        found = file_fit(facts, target)
+        if target.capability and found.containers and not is_torch(facts):
+            yield from _judge(facts, found, target, alone=facts.owner not in fitting)
+
+
+def unread_files(stack: Stack, _: Target) -> Iterator[Finding]:
+    """Findings on files that the reader could not read to the end."""
+    for facts in stack.binaries:
+        for problem in facts.problems:
+            code = "file-32-bit" if "32-bit" in problem else "file-unread"
+            yield finding(
+                code, f"{facts.path}: {problem}", where=_where(facts), fix="fetch its package again"
+            )
+
+
+def variants(stack: Stack, _: Target) -> Iterator[Finding]:
+    """Findings on packages that bring one file for each CUDA version, where torch's version has none."""
+    for owner, family in _families(stack.binaries):
+        if stack.torch.tag != "cpu" and not _of_cuda(family, stack.torch.cuda):
+            yield _no_variant(owner, family, stack)
+
+
+def chosen_files(stack: Stack) -> list[BinaryFacts]:
+    """Files that this stack would load: no other maker's, and of one file per CUDA version torch's only."""
+    left_out = {facts.path for facts in stack.binaries if _TESTS.search(facts.path)}
+    for _, family in _families(stack.binaries):
+        taken = _of_cuda(family, stack.torch.cuda)
+        left_out |= {facts.path for facts in family.values() if facts is not taken}
+    return [facts for facts in stack.binaries if facts.path not in left_out and not is_foreign(facts)]
+
+
+def is_foreign(facts: BinaryFacts) -> bool:
+    """Whether the file is linked against the libraries of another maker's cards."""
+    return facts.elf is not None and any(name.startswith(_FOREIGN) for name in facts.elf.needed)
+
+
+def _families(binaries: Iterable[BinaryFacts]) -> list[tuple[str, dict[str, BinaryFacts]]]:
+    """Files of one name but for a CUDA version, `libx_cuda118.so` and `libx_cuda121.so`, by `118`."""
+    found: dict[tuple[str, str], dict[str, BinaryFacts]] = defaultdict(dict)
+    owners: dict[tuple[str, str], str] = {}
+    for facts in binaries:
+        path = PurePosixPath(facts.path)
+        match = _PER_CUDA.fullmatch(path.name)
+        if match and not is_foreign(facts):
+            key = (str(path.parent), match["stem"])
+            found[key][match["version"]] = facts
+            owners[key] = facts.owner
+    return [(owners[key], family) for key, family in found.items() if len(family) > 1]
+
+
+def _of_cuda(family: dict[str, BinaryFacts], cuda: str) -> BinaryFacts | None:
+    return family.get("".join(cuda.split(".")[:2]))
+
+
+def _no_variant(owner: str, family: dict[str, BinaryFacts], stack: Stack) -> Finding:
+    names = ", ".join(f"{version[:-1]}.{version[-1]}" for version in sorted(family))
+    cuda = stack.torch.cuda
+    same_major = any(version[:-1] == cuda.split(".")[0] for version in family)
+    code = "variant-missing" if cuda and not same_major else "variant-unknown"
+    name = owner or "the package"
+    return finding(
+        code,
+        f"{name} has a file for CUDA {names}, torch is for CUDA {cuda or '(unknown)'}",
+        needed=f"a file for CUDA {cuda}" if cuda else "the CUDA version of torch",
+        where=_where(next(iter(family.values()))),
+        fix=[f"lock a torch built for CUDA {names.replace(', ', ' or ')}", f"or another release of {name}"],
+    )
+
+
+def _judge(facts: BinaryFacts, found: FileFit, target: Target, alone: bool) -> Iterator[Finding]:
+    if usable(found) == 0:
+        yield _nothing(facts, found, target, alone)
+        return
+    if usable(found) < total(found) and not found.vendor:
+        code = "extension-partly" if 2 * usable(found) >= total(found) else "extension-mostly-none"
+        yield _tell(code, facts, found, target)
+    if not found.vendor:
+        yield from _by_driver(facts, found, target)
+
+
+def _nothing(facts: BinaryFacts, found: FileFit, target: Target, alone: bool) -> Finding:
+    """No container serves the card: a fault, unless the file is the package's part for newer cards."""
+    if is_vendor(facts):
+        return _tell("vendor-no-code", facts, found, target)
+    archs = [int(re.sub(r"\D", "", name)) for name in targets(facts)]
+    newer = all(arch > chip(target.capability) for arch in archs)
+    code = "extension-newer-cards" if newer and not alone else "extension-no-code"
+    return _tell(code, facts, found, target)
+
+
+def _by_driver(facts: BinaryFacts, found: FileFit, target: Target) -> Iterator[Finding]:
+    """Findings on containers that the driver has to compile."""
+    compiled = found.containers.get("jit", 0) + found.containers.get("jitlink", 0)
+    if not compiled:
+        return
+    isa = isa_needed(facts, target.capability)
+    wholly = compiled == usable(found)
+    if compiles(isa, target) is False:
+        code = "ptx-needs-driver" if wholly else "ptx-partly-needs-driver"
+    else:
+        code = "extension-jit" if wholly else "extension-partly-jit"
+    yield _tell(code, facts, found, target, needed=driver_for(isa) if isa else "", ptx=isa)
+
+
+def _tell(
+    code: str, facts: BinaryFacts, found: FileFit, target: Target, needed: str = "", ptx: str = ""
+) -> Finding:
+    text = f" (PTX {ptx})" if ptx else ""
+    return finding(
+        code,
+        f"{facts.path}: {in_words(found)} on {target.capability}; it holds {' '.join(targets(facts))}{text}",
+        needed=needed or f"code for {_sm(target)}, or PTX of {_sm(target).replace('sm', 'compute')} or older",
+        where=_where(facts),
+        fix=_fixes(code, facts, target, needed),
+    )
+
+
+def _fixes(code: str, facts: BinaryFacts, target: Target, needed: str) -> list[str]:
+    if code.startswith("ptx-"):
+        return [needed or "a newer driver"]
+    if code.endswith(("-partly", "-jit", "-cards")):
+        return []
+    name = facts.owner or facts.path
+    return [
+        f"build {name} from source with TORCH_CUDA_ARCH_LIST={target.capability}",
+        f"lock a release of {name} whose wheel has {_sm(target)}",
+    ]
+
+
+def _serves(facts: BinaryFacts, target: Target) -> bool:
+    found = file_fit(facts, target)
+    return bool(facts.owner) and not is_vendor(facts) and not is_torch(facts) and usable(found) > 0
+
+
+def _sm(target: Target) -> str:
+    return f"sm_{target.capability.replace('.', '')}"
+
+
+def _where(facts: BinaryFacts) -> str:
+    return f"{facts.owner}=={facts.version}" if facts.owner and facts.version else facts.owner or facts.path

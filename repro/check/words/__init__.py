@@ -1,0 +1,1 @@
+"""Words of people, read: a question, a torch, a package, a card."""

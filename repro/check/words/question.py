@@ -1,0 +1,185 @@
+"""Questions without a project: reading them, and the stack and target that they describe."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from repro.check.words.extra import extra_from_words
+from repro.check.words.target import target_from_words
+from repro.check.words.torch import torch_from_words
+from repro.errors import ReproError
+from repro.model.check import Package, Question, Stack, Target, Torch
+from repro.model.record import Open
+
+_TARGET_NAME = re.compile(r"(?:sm|compute)_\d{2,3}[af]?")
+
+
+class _Platform(Open, kw_only=True):
+    system: str | None = None
+    machine: str | None = None
+    glibc: str | None = None
+    detail: str | None = None
+
+
+class _Torch(Open, kw_only=True):
+    spec: str | None = None
+    index: str | None = None
+
+
+class _Extra(Open, kw_only=True):
+    name: str
+    version: str | None = None
+    how: str | None = None
+
+
+class _Gpu(Open, kw_only=True):
+    name: str | None = None
+    cc: str | int | float | None = None
+
+
+class _Probe(Open, kw_only=True):
+    cuda_init_error: int | None = None
+
+
+class _Input(Open, kw_only=True):
+    """A question as a file has it; what is not known is null or left out."""
+
+    python: str | int | float | None = None
+    platform: _Platform | None = None
+    torch: _Torch | str | None = None
+    extras: list[_Extra] | None = None
+    gpu: _Gpu | str | None = None
+    driver: str | int | float | None = None
+    driver_cuda: str | int | float | None = None
+    precision: str | None = None
+    arch_list: list[str] | str | None = None
+    host_probe: _Probe | None = None
+
+
+def questions(text: str, where: str = "question") -> list[Question]:
+    """The questions of a file: one JSON object, a list of them, or JSON lines.
+
+    Raises:
+        ReproError: `question-unreadable`, with the line.
+    """
+    return [read_question(document, place) for place, document in _documents(text, where)]
+
+
+def read_question(document: object, where: str = "question") -> Question:
+    """The question in a JSON object; a row of a casebook is taken by its `input`.
+
+    Raises:
+        ReproError: `question-unreadable` where a field has the wrong type.
+    """
+    if isinstance(document, dict) and isinstance(document.get("input"), dict):
+        document = document["input"]
+    try:
+        told = msgspec.convert(document, _Input)
+    except (msgspec.ValidationError, RecursionError) as wrong:
+        raise _unreadable(where, str(wrong)) from None
+    torch = _Torch(spec=told.torch) if isinstance(told.torch, str) else told.torch or _Torch()
+    gpu = _Gpu(name=told.gpu) if isinstance(told.gpu, str) else told.gpu or _Gpu()
+    platform = told.platform or _Platform()
+    return Question(
+        torch=torch.spec or "",
+        index=torch.index or "",
+        python=_text(told.python),
+        system=re.sub(r"wsl\d?", "linux", (platform.system or "linux").lower()),
+        machine=(platform.machine or "x86_64").lower(),
+        glibc=platform.glibc or "",
+        detail=platform.detail or "",
+        extras=[Package(name=e.name, version=e.version or "", how=e.how or "") for e in told.extras or ()],
+        arch_list=targets_in(told.arch_list) if told.arch_list is not None else None,
+        precision=told.precision or "",
+        cuda_error=(told.host_probe.cuda_init_error or 0) if told.host_probe else 0,
+        gpu=gpu.name or "",
+        capability=_text(gpu.cc),
+        driver=_text(told.driver),
+        driver_cuda=_text(told.driver_cuda),
+    )
+
+
+def stack_and_target(question: Question, where: str = "") -> tuple[Stack, Target]:
+    """What the question describes, ready for `examine`.
+
+    Raises:
+        ReproError: for a driver or capability that is none.
+    """
+    extras = [extra_from_words(package, where) for package in question.extras]
+    stack = Stack(
+        origin="words",
+        python=python_minor(question.python),
+        system=question.system,
+        machine=question.machine,
+        glibc=question.glibc,
+        detail=question.detail,
+        torch=_with_list(torch_from_words(question.torch, question.index, where), question.arch_list),
+        extras=extras,
+        precision=question.precision,
+        cuda_error=question.cuda_error,
+    )
+    target = target_from_words(question.gpu, question.capability, question.driver, question.driver_cuda)
+    return stack, target
+
+
+def targets_in(words: list[str] | str) -> list[str]:
+    """Targets in a list or in text, `sm_80` and `compute_80`, in their order, each once."""
+    text = words if isinstance(words, str) else " ".join(words)
+    return list(dict.fromkeys(_TARGET_NAME.findall(text)))
+
+
+def python_minor(text: str) -> str:
+    """`3.10` of `3.10.12`, `python3.10` or `cp310`; empty for none."""
+    joined = re.fullmatch(r"cp(\d)(\d+)", text.strip())
+    if joined:
+        return f"{joined[1]}.{joined[2]}"
+    found = re.search(r"(\d+\.\d+t?)", text)
+    return found[1] if found else ""
+
+
+def _with_list(torch: Torch, printed: list[str] | None) -> Torch:
+    """What the installed torch printed is surer than a table; an empty list says nothing."""
+    if not printed:
+        return torch
+    return msgspec.structs.replace(
+        torch,
+        sass=[name for name in printed if name.startswith("sm_")],
+        ptx=[name for name in printed if name.startswith("compute_")],
+        basis="arch-list",
+        source="torch.cuda.get_arch_list() as given",
+    )
+
+
+def _documents(text: str, where: str) -> Iterator[tuple[str, Any]]:
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        whole = None
+    if whole is not None:
+        yield from ((where, one) for one in (whole if isinstance(whole, list) else [whole]))
+        return
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise _unreadable(where, "the file is empty")
+    for number, line in lines:
+        try:
+            yield f"{where}:{number}", json.loads(line)
+        except (ValueError, RecursionError) as wrong:
+            raise _unreadable(f"{where}:{number}", str(wrong)) from None
+
+
+def _text(value: str | float | None) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _unreadable(where: str, wrong: str) -> ReproError:
+    return ReproError(
+        "question-unreadable",
+        "A question cannot be read.",
+        found=f"{where}: {wrong}",
+        needs="a JSON object with torch, python, gpu, driver ..., or one a line",
+        tries='{"torch": {"spec": "torch==1.13.1", "index": "default"}, "gpu": "a100"}',
+    )

@@ -1,0 +1,1 @@
+"""What a shared object asks of its surroundings, and what torch offers."""

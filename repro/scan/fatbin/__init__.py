@@ -1,0 +1,1 @@
+"""Containers of GPU code: headers only, nothing is unpacked."""

@@ -1,0 +1,1 @@
+"""Compiled files where they lie: in wheels, in folders, in images."""

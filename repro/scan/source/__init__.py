@@ -1,0 +1,1 @@
+"""Source files that compile GPU code, or have it compiled."""
