@@ -5,7 +5,6 @@ says what was in force. The container is removed however the run ends.
 """
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -138,11 +137,6 @@ def options(job: Job, host: Host, wish: Wish) -> dict[str, Any]:
     return chosen | {key: value for key, value in optional.items() if value}
 
 
-# Seconds. An engine answers the request to attach a moment before it listens, and what a program says in
-# between is never heard: seen once, on a loaded machine, with engine 20.10.
-_LISTENING = 0.1
-
-
 class _RefusedError(Exception):
     """The engine would not create or start the container; `text` is what it said."""
 
@@ -165,7 +159,6 @@ class _Attempt:
         try:
             # Attached before the start, so that not a byte of the output is missed.
             stream = container.attach(stream=True, stdout=True, stderr=True, logs=False)
-            time.sleep(_LISTENING)
             try:
                 self._start(container)
                 return self._follow(container, Pump(stream, output))
