@@ -127,6 +127,7 @@ class ImageFacts(Record, kw_only=True):
     """A file system with its installed distributions.
 
     Attributes:
+        reader: as in `WheelFacts`; image: the image's id. Filled where the facts are kept.
         wheels: one for each distribution; compiled files that nobody claims are in one without a name.
         libraries: file names of all shared objects, sorted.
         glibc: version, empty where there is none or it does not say.
@@ -134,6 +135,8 @@ class ImageFacts(Record, kw_only=True):
         python: minor of the interpreter that has the distributions, `3.10`; empty when not clear.
     """
 
+    reader: int = 0
+    image: str = ""
     wheels: list[WheelFacts] = []
     libraries: list[str] = []
     glibc: str = ""

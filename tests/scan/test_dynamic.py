@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repro.scan.elf.dynamic import elf_facts, surroundings
+from repro.model.binary import ElfFacts
+from repro.scan.elf.dynamic import surroundings
 from repro.scan.elf.layout import sections
 from repro.scan.elf.symbols import belongs_to_torch, digest, string_abi
-from repro.scan.reader import FileBytes, MemoryBytes, Unreadable
+from repro.scan.reader import Bytes, FileBytes, MemoryBytes, Unreadable
 
 from .wheels import ELF, plain
 
@@ -24,6 +25,10 @@ ASKED = [
     "aoti_torch_device_type_cuda",
     "torch_library_impl",
 ]
+
+
+def elf_facts(reader: Bytes) -> ElfFacts:
+    return surroundings(reader).facts
 
 
 def test_an_extension_says_what_it_needs() -> None:

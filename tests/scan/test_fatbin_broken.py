@@ -11,7 +11,7 @@ from repro.scan.fatbin.steps import Steps
 from repro.scan.fatbin.walk import walk
 from repro.scan.reader import MemoryBytes, Unreadable
 
-from .fatbins import FIXTURES, PTX, archs, both, container, image, library, stream
+from .fatbins import FIXTURES, PTX, archs, both, container, elf, image, library, section, stream
 
 
 def either(data: bytes) -> Code | str:
@@ -113,8 +113,18 @@ def test_more_containers_than_a_file_may_have(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("repro.scan.fatbin.finder.MOST_ENTRIES", 50)
     data = library(container() * 400)
     for code in (walk(MemoryBytes(data)), stream(data, 64)):
-        assert len(code.containers) == 5
+        assert len(code.containers) == 50
         assert any("more containers and images than a file may have" in problem for problem in code.problems)
+
+
+def test_more_sections_of_one_name_than_anybody_makes() -> None:
+    sections = [section(".nv_fatbin", container(image(arch=50 + number % 40))) for number in range(3000)]
+    code = both(elf(*sections))
+    assert len(code.containers) == 3000
+    wraps = [section(".nvFatBinSegment", struct.pack("<IIQQ", 0x466243B1, 1, 0, 0))] * 17
+    code = both(elf(section(".nv_fatbin", container(image())), *wraps))
+    assert "has 17 sections called .nvFatBinSegment" in code.problems[0]
+    assert not code.joined
 
 
 def test_images_of_one_container_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:

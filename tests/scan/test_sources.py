@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from repro.model.check import SourceFact
 from repro.scan.source.archflags import flag_targets, list_targets
-from repro.scan.source.codefiles import MAX_BYTES, code_files, plain_text
+from repro.scan.source.codefiles import MAX_BYTES, code_files, is_read, plain_text
 from repro.scan.source.sources import file_facts, scan_sources
 
 DEPS = Path(__file__).parent.parent / "cases" / "deps"
@@ -233,3 +233,12 @@ def test_deep_nesting_is_read_by_lines() -> None:
     assert seen(deep) == [("triton", 3)]
     added = "import triton\nx = " + "+".join(["1"] * 20000) + "\n@triton.jit\ndef f(): pass\n"
     assert ("triton", 3) in seen(added)
+
+
+def test_scripts_that_build_releases_elsewhere_do_not_count(tmp_path: Path) -> None:
+    line = 'export TORCH_CUDA_ARCH_LIST="3.5;5.0+PTX"\n'
+    for name in (".github/workflows/cuda/env.sh", ".circleci/build.sh", "scripts/build.sh"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(line)
+    assert [fact.where for fact in scan_sources(tmp_path)] == ["scripts/build.sh:1"]
+    assert not is_read(".github/workflows/cuda/env.sh")

@@ -1,10 +1,10 @@
-"""The file system of an image as a stream, and the same files in a folder."""
+"""The file system of an image as a stream, and the same files at hand."""
 
 import hashlib
 import io
-import os
 import struct
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +14,13 @@ from repro.events import Event, Progress
 from repro.model.binary import BinaryFacts, WheelFacts
 from repro.scan.fatbin.groups import groups
 from repro.scan.fatbin.walk import walk
+from repro.scan.package.compiled import Compiled, from_file, from_stream
 from repro.scan.package.passing import PIECE, Passing
 from repro.scan.package.tar import scan_tar
-from repro.scan.package.tree import scan_tree
 from repro.scan.reader import MemoryBytes, Unreadable
 
+from .fatbins import container, library
+from .fatbins import image as image_of
 from .wheels import EXTENSION, TARGETS, TORCH, fat, installed, plain, tar
 
 SITE = "usr/local/lib/python3.10/site-packages"
@@ -97,18 +99,31 @@ def test_code_and_symbols_are_those_of_the_files() -> None:
     ]
 
 
-def test_a_folder_says_the_same_as_the_stream(tmp_path: Path) -> None:
-    for name, data in site().items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    (tmp_path / "ext" / "link.so").symlink_to("gpu.so")
-    (tmp_path / "ext" / "gone.so").symlink_to("nowhere.so")
-    streamed = scan_tar(io.BytesIO(tar({f"{SITE}/{name}": data for name, data in site().items()})))
-    for tree, stream in zip(scan_tree(tmp_path), streamed.wheels, strict=True):
-        assert (tree.name, tree.version, tree.torch_cuda) == (stream.name, stream.version, stream.torch_cuda)
-        assert (tree.torch_arch_list, tree.git_version) == (stream.torch_arch_list, stream.git_version)
-        of_tree = {f"{SITE}/{b.path}": (b.groups, b.elf, b.owner, b.problems) for b in tree.binaries}
-        assert of_tree == {b.path: (b.groups, b.elf, b.owner, b.problems) for b in stream.binaries}
+def streamed(path: str, data: bytes) -> Compiled | None:
+    kept = Passing(len(data))
+
+    def chunks() -> Iterator[bytes]:
+        for start in range(0, len(data), PIECE):
+            kept.feed(data[start : start + PIECE])
+            yield data[start : start + PIECE]
+
+    return from_stream(path, data[:64], chunks(), kept)
+
+
+def test_a_file_at_hand_says_the_same_as_one_that_goes_by() -> None:
+    vendor = library(
+        container(image_of(arch=80)), data=b"abcd" * 2 + container(image_of(arch=90), image_of(arch=100))
+    )
+    files = site() | {
+        "nvidia/libcublasLt.so.12": vendor,
+        "far.so": far_apart(3 << 20),
+        "text.so": b"INPUT(-lc)",
+    }
+    for path, data in files.items():
+        assert from_file(path, MemoryBytes(data)) == streamed(path, data), path
+    found = from_file("a.so", MemoryBytes(vendor))
+    assert found is not None
+    assert found.facts.counts("sass", "data") == {"90": 1, "100": 1}
 
 
 def test_each_torch_is_for_its_own_neighbours() -> None:
@@ -127,17 +142,9 @@ def test_each_torch_is_for_its_own_neighbours() -> None:
     assert found["work/my.cpython-310-x86_64-linux-gnu.so"].elf.missing is None  # type: ignore[union-attr]
 
 
-def test_a_pipe_by_the_name_of_a_library(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "_C.so")
-    (stray,) = scan_tree(tmp_path)
-    assert [(b.path, b.problems) for b in stray.binaries] == [("_C.so", ["is no regular file"])]
-
-
-def test_no_torch_means_no_judgement(tmp_path: Path) -> None:
-    for name, data in installed("ext", "2.0", EXTENSION).items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    (ext,) = scan_tree(tmp_path)
+def test_no_torch_means_no_judgement() -> None:
+    files = {f"{SITE}/{name}": data for name, data in installed("ext", "2.0", EXTENSION).items()}
+    (ext,) = scan_tar(io.BytesIO(tar(files))).wheels
     assert [binary.elf.missing for binary in ext.binaries if binary.elf] == [None, None]
 
 
@@ -222,10 +229,14 @@ def test_a_library_too_large_to_keep() -> None:
 
 
 def test_parts_that_were_not_kept_are_named() -> None:
-    passing = Passing(100 * PIECE * 2)
+    passing = Passing(200 * PIECE)
     for number in range(200):
         passing.feed(bytes([number]) * PIECE)
     assert passing.read(5 * PIECE - 1, 2) == bytes([4, 5])
+    assert (
+        passing.read(10 * PIECE - 1, 10 * PIECE)
+        == b"\x09" + b"".join(bytes([number]) * PIECE for number in range(10, 20))[:-1]
+    )
     assert passing.read(200 * PIECE - 3, 10) == bytes([199]) * 3
     assert passing.read(200 * PIECE, 10) == b""
     with pytest.raises(Unreadable, match="went by and were not kept"):

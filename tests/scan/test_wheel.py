@@ -1,5 +1,6 @@
 """Wheels read where they lie: GPU code, libraries, symbols, and what a torch says of itself."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -12,11 +13,11 @@ import pytest
 from repro.errors import ReproError
 from repro.events import Event, Progress
 from repro.files import sha256_file
-from repro.model.binary import BinaryFacts, WheelFacts
+from repro.model.binary import BinaryFacts, ImageFacts, WheelFacts
 from repro.scan.elf.hold import hold
 from repro.scan.fatbin.groups import groups
 from repro.scan.fatbin.walk import walk
-from repro.scan.package.cache import READER, exports_for, facts_for
+from repro.scan.package.cache import READER, exports_for, facts_for, image_for, keep_image
 from repro.scan.package.wheel import scan_wheel
 from repro.scan.reader import FileBytes
 
@@ -193,7 +194,7 @@ def damaged(path: Path, change: str) -> None:
 def test_a_damaged_cache_is_made_anew(change: str, tmp_path: Path) -> None:
     path = wheel(tmp_path, "torch", "1.13.1", TORCH)
     first = scan_wheel(path, tmp_path / "cache")
-    (kept,) = (tmp_path / "cache" / "scan").glob("*.json")
+    (kept,) = (tmp_path / "cache" / "scan").glob("*/*.json")
     damaged(kept, change)
     assert facts_for(first.sha256, tmp_path / "cache") is None
     assert scan_wheel(path, tmp_path / "cache") == first
@@ -204,7 +205,7 @@ def test_a_damaged_cache_is_made_anew(change: str, tmp_path: Path) -> None:
 def test_damaged_names_of_a_torch_are_made_anew(change: bytes | None, tmp_path: Path) -> None:
     path = wheel(tmp_path, "torch", "1.13.1", TORCH)
     first = scan_wheel(path, tmp_path / "cache")
-    (kept,) = (tmp_path / "cache" / "scan").glob("*.exports")
+    (kept,) = (tmp_path / "cache" / "scan").glob("*/*.exports")
     whole = kept.read_bytes()
     kept.write_bytes(whole[:-8] if change is None else change)
     assert exports_for(first.sha256, tmp_path / "cache") is None
@@ -213,20 +214,47 @@ def test_damaged_names_of_a_torch_are_made_anew(change: bytes | None, tmp_path: 
     assert kept.read_bytes() == whole
 
 
+def test_other_facts_need_another_number_of_the_reader(tmp_path: Path) -> None:
+    """Facts are kept by that number: where they change on purpose, count READER up, note the digest."""
+    files = (
+        TORCH
+        | EXTENSION
+        | {name: fat(name) for name in ("blackwell.so", "rdc.so", "stub.so", "plain.fatbin")}
+    )
+    facts = scan_wheel(wheel(tmp_path, "torch", "1.13.1", files), tmp_path / "cache")
+    exports = exports_for(facts.sha256, tmp_path / "cache")
+    assert exports is not None
+    same = msgspec.structs.replace(facts, sha256="")  # that of a wheel made here is another one each time
+    seen = hashlib.sha256(msgspec.json.encode(same) + exports.pack()).hexdigest()
+    assert (READER, seen[:16]) == (1, "0722083b88075c16")
+
+
+def test_an_image_is_kept_by_its_id(tmp_path: Path) -> None:
+    image, facts = f"sha256:{'ab' * 32}", ImageFacts(libraries=["libc.so.6"], python="3.10")
+    assert image_for(image, tmp_path) is None
+    keep_image(facts, image, tmp_path)
+    kept = image_for(image, tmp_path)
+    assert kept == msgspec.structs.replace(facts, reader=READER, image=image)
+    assert image_for(f"sha256:{'cd' * 32}", tmp_path) is None
+    (path,) = (tmp_path / "scan").glob("*/*.image.json")
+    path.write_bytes(path.read_bytes()[:40])
+    assert image_for(image, tmp_path) is None
+
+
 def test_a_digest_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no SHA-256"):
         facts_for("../../etc/passwd", tmp_path)
 
 
 def test_memory_does_not_grow_with_the_wheel(tmp_path: Path) -> None:
-    """200 MB of library, hardly compressible, in a process of its own."""
+    """100 MB of library, hardly compressible, in a process of its own."""
     path = tmp_path / "big-1-cp310-cp310-linux_x86_64.whl"
     block = noise(1 << 20)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("big-1.dist-info/METADATA", "Name: big\nVersion: 1\n")
         with archive.open("big/_C.so", "w") as member:
             member.write(plain("old.so"))
-            for _ in range(200):
+            for _ in range(100):
                 member.write(block)
     program = (
         "import sys; from pathlib import Path; from repro.scan.package.wheel import scan_wheel;"
@@ -238,7 +266,7 @@ def test_memory_does_not_grow_with_the_wheel(tmp_path: Path) -> None:
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     size, kibibytes = map(int, told.stdout.split())
-    assert size > 200 << 20
+    assert size > 100 << 20
     assert kibibytes < 60 * 1024
 
 

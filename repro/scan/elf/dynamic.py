@@ -11,14 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from repro.model.binary import ElfFacts
-from repro.scan.elf.layout import HEADER, header
+from repro.scan.elf.layout import DYNAMIC, HEADER, LOAD, Segment, header, segments
 from repro.scan.elf.symbols import Strings, SymbolTable, belongs_to_torch, digest, string_abi, symbol_count
 from repro.scan.reader import Bytes, Unreadable, exactly
 
 _MACHINES = {62: "x86_64", 183: "aarch64"}
-_PROGRAM = struct.Struct("<IIQQQQQQ")
-_LOAD, _DYNAMIC = 1, 2
-_MOST_PROGRAM_HEADERS = 4096
 _ENTRY = struct.Struct("<qQ")
 _LARGEST_TABLE = 1 << 14  # bytes, 1024 entries; real ones have 40
 
@@ -44,7 +41,7 @@ class Surroundings:
 class _Dynamic:
     reader: Bytes
     entries: list[tuple[int, int]]
-    loads: list[tuple[int, int, int]]  # address, offset, bytes in the file
+    loads: list[Segment]
 
     def first(self, tag: int) -> int:
         return next((value for t, value in self.entries if t == tag), 0)
@@ -54,22 +51,18 @@ class _Dynamic:
         address = self.first(tag)
         if not address:
             return 0
-        for start, offset, size in self.loads:
-            if start <= address < start + size:
-                return offset + address - start
+        for part in self.loads:
+            if part.addr <= address < part.addr + part.size:
+                return part.offset + address - part.addr
         raise Unreadable(f"its dynamic table points to address {address:#x}, which is not in the file")
 
 
-def elf_facts(reader: Bytes) -> ElfFacts:
-    """What the shared object asks of its surroundings; Unreadable when its tables are not what they say.
-
-    An object file or a static program has no dynamic table: its facts are the machine alone.
-    """
-    return surroundings(reader).facts
-
-
 def surroundings(reader: Bytes, every_name: bool = False) -> Surroundings:
-    """Facts, and what the object offers: names that belong to torch, or every one (torch's own files)."""
+    """Facts, and what the object offers: names that belong to torch, or every one (torch's own files).
+
+    An object file or a static program has no dynamic table: its facts are the machine alone. Unreadable when
+    the tables are not what they say.
+    """
     top = header(reader.read(0, HEADER))
     machine = _MACHINES.get(top.machine, str(top.machine))
     dynamic = _dynamic(reader)
@@ -94,18 +87,11 @@ def surroundings(reader: Bytes, every_name: bool = False) -> Surroundings:
 
 
 def _dynamic(reader: Bytes) -> _Dynamic | None:
-    head = exactly(reader, 0, HEADER, "the ELF header")
-    (table,) = struct.unpack_from("<Q", head, 32)
-    size, count = struct.unpack_from("<HH", head, 54)
-    if not table or not count:
-        return None
-    if size != _PROGRAM.size or count > _MOST_PROGRAM_HEADERS:
-        raise Unreadable(f"says it has {count} program headers of {size} bytes")
-    rows = list(_PROGRAM.iter_unpack(exactly(reader, table, size * count, "the program headers")))
-    loads = [(row[3], row[2], row[5]) for row in rows if row[0] == _LOAD]
-    for kind, _, offset, _, _, length, *_ in rows:
-        if kind == _DYNAMIC:
-            return _Dynamic(reader, _entries(reader, offset, length), loads)
+    parts = segments(reader)
+    for part in parts:
+        if part.type == DYNAMIC:
+            loads = [other for other in parts if other.type == LOAD]
+            return _Dynamic(reader, _entries(reader, part.offset, part.size), loads)
     return None
 
 

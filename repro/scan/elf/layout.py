@@ -1,21 +1,23 @@
-"""Header and section table of an ELF file (64-bit, little-endian), read at the places the header names."""
+"""Header, section table and program headers of an ELF file (64-bit, little-endian), where the header says."""
 
 import struct
 from dataclasses import dataclass
 
-from repro.scan.fatbin.container import MAGIC, Form
 from repro.scan.reader import Bytes, Unreadable, exactly
 
+MAGIC = b"\x7fELF"
 HEADER = 64
 NOBITS = 8
 RELA = 4
 ALLOC = 0x2
 EXECINSTR = 0x4
 RELOCATABLE_OBJECT = 1
-CUDA = 190
+LOAD, DYNAMIC = 1, 2
 
 _ENTRY = struct.Struct("<IIQQQQIIQQ")
 _MOST_SECTIONS = 100_000
+_PROGRAM = struct.Struct("<IIQQQQQQ")
+_MOST_PROGRAMS = 4096
 _LONGEST_NAME = 256
 _LARGEST_NAMES = 16 << 20
 
@@ -57,35 +59,43 @@ class Elf:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """One program header: `size` bytes at `offset` of the file are at `addr` once the file is loaded."""
+
+    type: int
+    offset: int
+    addr: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class ElfHeader:
-    """Where the section table is.
+    """Where the tables are.
 
     Attributes:
-        table: offset of the section table; count: its entries; names: number of the section with the names.
+        programs: offset of the program headers; program: bytes of one; program_count: how many.
+        table: offset of the section table; entry: bytes of one entry; count: its entries; names: number of
+            the section with the names.
     """
 
     machine: int
     type: int
     flags: int
     abi: int
+    programs: int
+    program: int
+    program_count: int
     table: int
     entry: int
     count: int
     names: int
 
 
-def form(head: bytes) -> Form:
-    """What the first 64 bytes of a file say it is; Unreadable when it is none of ours."""
-    if head[:4] == MAGIC:
-        return "fatbin"
-    return "cubin" if header(head).machine == CUDA else "elf"
-
-
 def header(head: bytes) -> ElfHeader:
     """The header in the first 64 bytes; Unreadable when it is no 64-bit little-endian ELF file."""
     if not head:
         raise Unreadable("is empty")
-    if head[:4] != b"\x7fELF":
+    if head[:4] != MAGIC:
         raise Unreadable(f"is no ELF file: it starts with {head[:4].hex(' ')}")
     if len(head) < HEADER:
         raise Unreadable(f"cut at byte {len(head)}: an ELF header has {HEADER}")
@@ -94,9 +104,23 @@ def header(head: bytes) -> ElfHeader:
     if head[5] != 1:
         raise Unreadable("is a big-endian ELF file; only little-endian ones are read")
     kind, machine = struct.unpack_from("<HH", head, 16)
-    table, flags = struct.unpack_from("<QI", head, 40)
-    entry, count, names = struct.unpack_from("<HHH", head, 58)
-    return ElfHeader(machine, kind, flags, head[8], table, entry, count, names)
+    programs, table, flags, _, *sizes = struct.unpack_from("<QQIHHHHHH", head, 32)
+    program, program_count, entry, count, names = sizes
+    return ElfHeader(
+        machine, kind, flags, head[8], programs, program, program_count, table, entry, count, names
+    )
+
+
+def segments(reader: Bytes) -> list[Segment]:
+    """The program headers, none in an object file; Unreadable when they are not where the header says."""
+    top = header(reader.read(0, HEADER))
+    if not top.programs or not top.program_count:
+        return []
+    if top.program != _PROGRAM.size or top.program_count > _MOST_PROGRAMS:
+        raise Unreadable(f"says it has {top.program_count} program headers of {top.program} bytes")
+    data = exactly(reader, top.programs, _PROGRAM.size * top.program_count, "the program headers")
+    rows = _PROGRAM.iter_unpack(data)
+    return [Segment(kind, offset, addr, size) for kind, _, offset, addr, _, size, _, _ in rows]
 
 
 def sections(reader: Bytes) -> Elf:
@@ -129,15 +153,3 @@ def _named(entries: list[tuple[int, ...]], names: bytes) -> tuple[ElfSection, ..
         text = names[name : name + _LONGEST_NAME].split(b"\0", 1)[0].decode("latin-1")
         found.append(ElfSection(text, kind, flags, addr, offset, size, link, info))
     return tuple(found)
-
-
-def cubin_arch(top: ElfHeader) -> str:
-    """Architecture of bare machine code as a number, `80`; the suffixes a and f are not in its header.
-
-    Place by ABI version: LLVM pull request 75624, and files of both kinds.
-    """
-    if top.abi == 7:
-        return str(top.flags & 0xFF)
-    if top.abi == 8:
-        return str(top.flags >> 8 & 0xFF)
-    raise Unreadable(f"is machine code of ABI version {top.abi}; the place of its architecture is not known")

@@ -2,7 +2,6 @@
 
 from repro.scan.fatbin.container import (
     CONTAINER_HEADER,
-    CONTAINER_WEIGHT,
     IMAGE_HEADER,
     MAGIC,
     MOST_ENTRIES,
@@ -22,15 +21,16 @@ class Finder:
         at: offset of the next byte to be fed.
         whole: containers that were read to their end, as `data`: where they lie is for others to say.
         broken: (offset, offset where it broke) of containers with an impossible image.
+        entries: containers, images and false hits so far.
         full: there were more than a file can have; the rest was passed over.
     """
 
-    def __init__(self, start: int, end: int) -> None:
+    def __init__(self, start: int, end: int, entries: int = 0) -> None:
         self.at = start
         self.whole: list[Container] = []
         self.broken: list[tuple[int, int]] = []
+        self.entries = entries
         self._end = end
-        self._entries = 0
         self._next = start  # nothing before this offset is looked at
         self._rest = b""
         self._began: tuple[int, int] | None = None  # offset and end of the container that is open
@@ -39,7 +39,7 @@ class Finder:
     @property
     def full(self) -> bool:
         """There were more containers, images and false hits than one file may have."""
-        return self._entries >= MOST_ENTRIES
+        return self.entries >= MOST_ENTRIES
 
     @property
     def wanted(self) -> int:
@@ -85,11 +85,10 @@ class Finder:
 
     def _begin(self, head: bytes, offset: int) -> int:
         """Bytes to go on by, after a hit of the magic number."""
-        self._entries += 1
+        self.entries += 1
         found = certain(head, self._end - offset)
         if found is None:
             return len(MAGIC)
-        self._entries += CONTAINER_WEIGHT - 1
         if found[1] == CONTAINER_HEADER:
             self.whole.append(Container("data", offset, CONTAINER_HEADER))
         else:
@@ -99,7 +98,7 @@ class Finder:
     def _image(self, head: bytes, offset: int) -> int:
         """Bytes to go on by, at the place of an image."""
         start, end = self._began or (offset, offset)
-        self._entries += 1
+        self.entries += 1
         found = image(head, end - offset)
         if found is None:
             self._break(offset)

@@ -43,10 +43,10 @@ def placed(elf: Elf, reader: Bytes, deep: bool, seen: Seen | None = None) -> Cod
     if deep:
         _data(elf, steps, reader, seen)
     containers, joined = _joined(elf, reader, steps)
+    for problem in seen.problems if seen else ():
+        steps.problems.add(problem)
     ordered = tuple(sorted(containers, key=lambda c: c.offset))
-    return Code(
-        "elf", ordered, tuple(steps.gaps), steps.problems.all() + (seen.problems if seen else ()), joined
-    )
+    return Code("elf", ordered, tuple(steps.gaps), steps.problems.all(), joined)
 
 
 def unplaced(seen: Seen, why: str) -> Code:
@@ -72,7 +72,7 @@ def _apart(sections: Iterable[ElfSection], size: int, problems: Problems) -> lis
 def _data(elf: Elf, steps: Steps, reader: Bytes, seen: Seen | None) -> None:
     fatbins = elf.named(*FATBIN)
     for section in _apart([*fatbins, *filter(_is_data, elf.sections)], reader.size, steps.problems):
-        if section in fatbins:
+        if section.name in FATBIN:
             continue
         if seen is not None and not _crossed(section, seen.spans):
             steps.containers += between(seen.whole, section.offset, section.end)

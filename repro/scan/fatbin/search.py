@@ -1,10 +1,12 @@
 """GPU code of a file that goes by once: a member of a wheel, or of the tar of an image."""
 
-from repro.scan.elf.layout import form, sections
+from repro.scan.elf.layout import sections
 from repro.scan.fatbin.container import Code
 from repro.scan.fatbin.finder import Finder
+from repro.scan.fatbin.form import form
 from repro.scan.fatbin.kept import Kept
 from repro.scan.fatbin.place import Seen, placed, unplaced
+from repro.scan.fatbin.steps import TOO_MANY
 from repro.scan.fatbin.walk import bare
 from repro.scan.reader import Bytes, Unreadable
 
@@ -53,5 +55,5 @@ class Search:
     def _seen(self) -> Seen:
         finder = self._finder
         spans = [(c.offset, c.offset + c.size) for c in finder.whole] + finder.broken
-        problems = ("has more containers than one file may have; the rest was left",) if finder.full else ()
+        problems = (TOO_MANY,) if finder.full else ()
         return Seen(tuple(finder.whole), tuple(sorted(spans)), problems)

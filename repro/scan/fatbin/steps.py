@@ -7,7 +7,6 @@ from dataclasses import replace
 from repro.model.binary import Section
 from repro.scan.fatbin.container import (
     CONTAINER_HEADER,
-    CONTAINER_WEIGHT,
     IMAGE_HEADER,
     MAGIC,
     MOST_ENTRIES,
@@ -23,6 +22,8 @@ from repro.scan.reader import Bytes, Unreadable
 _BLOCK = 1 << 20
 _FIRST_BLOCK = 1 << 9  # the next container is near, or far
 _ALIGN = 8
+
+TOO_MANY = "has more containers and images than a file may have; the rest was left"
 
 
 class Steps:
@@ -53,7 +54,7 @@ class Steps:
 
     def search(self, start: int, end: int) -> None:
         """Take the containers among other data from `start` to `end`."""
-        finder = Finder(start, end)
+        finder = Finder(start, end, self._entries)
         while finder.at < end and not finder.full:
             finder.jump()
             chunk = self._reader.read(finder.at, min(_BLOCK, end - finder.at))
@@ -61,15 +62,16 @@ class Steps:
                 break
             finder.feed(chunk)
         finder.finish()
+        self._entries = finder.entries
         self.containers += finder.whole
+        if finder.full:
+            self.problems.add(TOO_MANY)
 
     def _walk(self, name: str, kind: Section, start: int, end: int) -> None:
         at, gap = start, start
         while at < end:
             if self._entries >= MOST_ENTRIES:
-                self.problems.add(
-                    f"{name} has more containers and images than a file may have; the rest was left"
-                )
+                self.problems.add(TOO_MANY)
                 break
             after = self._container(name, kind, at, end)
             if after is None:
@@ -83,26 +85,35 @@ class Steps:
         """Where to go on after the container at `at`; None when there is none."""
         head = self._reader.read(at, min(CONTAINER_HEADER + IMAGE_HEADER, end - at))
         found = opening(head, end - at)
-        self._entries += 1 if found is None else CONTAINER_WEIGHT
+        self._entries += 1
         if found is None:
             if head.startswith(MAGIC):
                 self.problems.add(
                     f"the container at byte {at} does not fit in {name}, or its header is broken"
                 )
             return None
-        place, stop = at + found[0], at + found[1]
+        start, stop = at + found[0], at + found[1]
+        first = head[CONTAINER_HEADER:] if found[0] == CONTAINER_HEADER else b""
+        images, place, broken = self._images(start, stop, first)
+        if broken:
+            self.problems.add(f"the container at byte {at} of {name} has a broken image at byte {place}")
+        self.containers.append(Container(kind, at, found[1], images))
+        return place
+
+    def _images(self, place: int, stop: int, head: bytes) -> tuple[tuple[Image, ...], int, bool]:
+        """Images from `place` on, where they end, and whether that is because one is broken.
+
+        `head` are the bytes of the first one, where they were read already.
+        """
         images: list[Image] = []
-        head = head[found[0] :] if found[0] == CONTAINER_HEADER else b""
         while place < stop and self._entries < MOST_ENTRIES:
             this = image(head or self._reader.read(place, min(IMAGE_HEADER, stop - place)), stop - place)
             if this is None:
-                self.problems.add(f"the container at byte {at} of {name} has a broken image at byte {place}")
-                break
+                return tuple(images), place, True
             images.append(this)
             self._entries += 1
             place, head = place + this.header_size + this.padded_size, b""
-        self.containers.append(Container(kind, at, found[1], tuple(images)))
-        return place
+        return tuple(images), place, False
 
     def _magic(self, at: int, start: int, end: int) -> int:
         """The next offset with the magic number on a boundary of eight bytes, `end` when there is none."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from repro.scan.elf.layout import HEADER, cubin_arch, form, header, sections
-from repro.scan.fatbin.container import Code, Container, Form, Image
+from repro.scan.elf.layout import HEADER, sections
+from repro.scan.fatbin.container import Code, Container, Form
+from repro.scan.fatbin.form import cubin, form
 from repro.scan.fatbin.place import placed
 from repro.scan.fatbin.steps import Steps
 from repro.scan.reader import Bytes
@@ -25,13 +26,8 @@ def walk(reader: Bytes, deep: bool = False) -> Code:
 def bare(kind: Form, head: bytes, reader: Bytes, seen: Sequence[Container] | None = None) -> Code:
     """The code of a file that is no library: all of it is judged."""
     if kind == "cubin":
-        return Code("cubin", (_cubin(head, reader.size),))
+        return Code("cubin", (cubin(head, reader.size),))
     steps = Steps(reader)
     steps.section("the file", "exec", 0, reader.size, seen)
     found = [Container("exec", c.offset, c.size, c.images, 0, bool(c.images)) for c in steps.containers]
     return Code("fatbin", tuple(found), tuple(steps.gaps), steps.problems.all())
-
-
-def _cubin(head: bytes, size: int) -> Container:
-    image = Image("sass", cubin_arch(header(head)), 0, size, 0, None, "")
-    return Container("exec", 0, size, (image,), 0, judged=True)

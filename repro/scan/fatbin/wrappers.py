@@ -5,6 +5,7 @@ container, one more address. In a shared object the address comes from a relativ
 """
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ RELOCATABLE = "__nv_relfatbin"
 _WRAPPER = struct.Struct("<IIQQ")
 _MAGIC = 0x466243B1
 _MOST_WRAPPERS = 100_000
+_MOST_SEGMENTS = 16  # sections with registrations; libraries have one
 _RELOCATION = struct.Struct("<QQQ")
 _RELATIVE = {62: 8, 183: 1027}  # R_X86_64_RELATIVE, R_AARCH64_RELATIVE
 _BLOCK = _RELOCATION.size * (1 << 16)
@@ -29,7 +31,7 @@ def join(elf: Elf, reader: Bytes, containers: Sequence[Container]) -> list[Conta
         return []
     versions = _registered(elf, reader)
     linked = bool(elf.named(RELOCATABLE))
-    homes = elf.named(".nv_fatbin", RELOCATABLE)
+    homes = sorted(elf.named(".nv_fatbin", RELOCATABLE), key=lambda section: section.offset)
     return [_judged(c, versions.get(_address(c, homes), 0), linked) for c in containers]
 
 
@@ -46,18 +48,21 @@ def _judged(container: Container, version: int, linked: bool) -> Container:
 
 
 def _address(container: Container, homes: Sequence[ElfSection]) -> int:
-    for section in homes:
-        if section.offset <= container.offset < section.end:
-            return section.addr + container.offset - section.offset
-    return -1
+    """Where a container is in memory, by the sections in the order of the file; -1 outside of them."""
+    after = bisect_right(homes, container.offset, key=lambda section: section.offset)
+    home = homes[after - 1] if after else None
+    return home.addr + container.offset - home.offset if home and container.offset < home.end else -1
 
 
 def _registered(elf: Elf, reader: Bytes) -> dict[int, int]:
     """Version of the registration by address of the container."""
     if elf.type == RELOCATABLE_OBJECT:
         raise Unreadable("is an object file: its registrations are made when it is linked")
+    segments = elf.named(SEGMENT)
+    if len(segments) > _MOST_SEGMENTS:
+        raise Unreadable(f"has {len(segments)} sections called {SEGMENT}")
     found: dict[int, int] = {}
-    for segment in elf.named(SEGMENT):
+    for segment in segments:
         data = _segment(segment, reader)
         targets = dict(_relocated(elf, reader, segment))
         for place in range(0, len(data) - _WRAPPER.size + 1, _WRAPPER.size):

@@ -2,9 +2,8 @@
 
 import re
 
-from repro.scan.fatbin.container import MAGIC
-
-ELF = b"\x7fELF"
+from repro.scan.elf.layout import MAGIC as ELF
+from repro.scan.fatbin.container import MAGIC as FATBIN
 
 # Endings of files that wheels are full of and that are never compiled for this platform.
 _NEVER = {
@@ -30,7 +29,7 @@ def may_be_compiled(path: str) -> bool:
 
 def is_compiled(head: bytes) -> bool:
     """Whether a file that starts so is an ELF file or a bare container file."""
-    return head[:4] in (ELF, MAGIC)
+    return head[:4] in (ELF, FATBIN)
 
 
 def is_shared_name(path: str) -> bool:

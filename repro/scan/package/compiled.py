@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from repro.model.binary import BinaryFacts, ElfFacts
 from repro.scan.elf.dynamic import Surroundings, surroundings
 from repro.scan.elf.exports import is_exporter
-from repro.scan.elf.layout import HEADER, form
+from repro.scan.elf.layout import HEADER
 from repro.scan.fatbin.container import Code
+from repro.scan.fatbin.form import form
 from repro.scan.fatbin.groups import groups
 from repro.scan.fatbin.search import Search
 from repro.scan.fatbin.walk import walk
@@ -47,13 +48,13 @@ def from_stream(path: str, head: bytes, chunks: Iterable[bytes], reader: Bytes) 
 
 
 def from_file(path: str, reader: Bytes) -> Compiled | None:
-    """A file that can be read at any place; None when it is not compiled."""
+    """A file that can be read at any place, with the facts of `from_stream`; None when it is not compiled."""
     try:
         head = reader.read(0, HEADER)
         early = _early(path, reader.size, head)
         if early is not None or not is_compiled(head):
             return early
-        return _compiled(path, walk(reader), reader)
+        return _compiled(path, walk(reader, deep=True), reader)
     except Unreadable as problem:
         return refused(path, reader.size, problem)
 

@@ -15,9 +15,9 @@ from repro.scan.reader import Unreadable
 
 PIECE = 1 << 18  # bytes of a chunk; a multiple of it is where every chunk begins
 _INPUT = 1 << 15  # compressed bytes at a time: what a copied decompressor may hold besides its 40 KiB
-_KEPT_PIECES = 16  # 4 MiB of what was read last
+_KEPT_PIECES = 8  # 2 MiB of what was read last
 _SPACING = 8 << 20  # bytes between two copies at first
-_COPIES = 64  # then every second one goes, and the distance doubles
+_COPIES = 32  # then every second one goes, and the distance doubles
 
 _LOCAL = struct.Struct("<4s22xHH")  # signature, length of the name, length of what follows it
 _DENSE_FROM = 64 << 20  # bytes; below that, any ratio that deflate allows does no harm

@@ -16,14 +16,13 @@ from repro.scan.package.distribution import Distribution, said_in_metadata
 from repro.scan.package.torchsaid import ARCH_LIST_FILE, VERSION_FILE, ArchList, ends_with
 
 LARGEST_TEXT = 16 << 20  # bytes; the RECORD of a torch is 1.5 MB
+_MOST_TEXT = 256 << 20  # bytes of all of them; what comes after that has no owner
 
 _METADATA = {(".dist-info", "METADATA"), (".egg-info", "PKG-INFO")}
 _RECORDS = {(".dist-info", "RECORD"), (".egg-info", "installed-files.txt")}
 
-
 # Deeper down are distributions that another one brought for itself; the empty name is the folder looked at.
 _SITES = {"site-packages", "dist-packages", ""}
-
 
 _STORE = re.compile(r"(?:^|/)archive-v\d+/[^/]+/")
 
@@ -32,6 +31,7 @@ class Installed:
     """Distributions below one or several site-packages. Paths have slashes and no leading one."""
 
     def __init__(self) -> None:
+        self._room = _MOST_TEXT
         self._found: dict[str, Distribution] = {}  # by folder of the metadata
         self._owners: dict[str, str] = {}
         self._files: list[Compiled] = []
@@ -42,12 +42,15 @@ class Installed:
 
     def wants(self, path: str) -> bool:
         """Whether the file is a text to give to `text`."""
+        if self._room <= 0:
+            return False
         if _parts(path) in _METADATA | _RECORDS:
             return posixpath.basename(_site(posixpath.dirname(path))) in _SITES or is_aside(path)
         return ends_with(path, VERSION_FILE)
 
     def text(self, path: str, data: bytes) -> None:
         """Take a file that `wants` named."""
+        self._room -= len(data)
         if is_aside(path):
             self._texts_aside[path] = data
             return
@@ -83,10 +86,6 @@ class Installed:
             self.add(replace(known, facts=msgspec.structs.replace(known.facts, path=path)))
         if target in self._lists:
             self._lists[path] = self._lists[target]
-
-    def recorded(self) -> Iterator[str]:
-        """Paths that the distributions say they brought and that may be compiled."""
-        yield from self._owners
 
     def wheels(self) -> list[WheelFacts]:
         """One for each distribution, by name, held against the torch beside it; last, files without owner.

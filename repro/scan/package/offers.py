@@ -3,13 +3,14 @@
 import posixpath
 import re
 
+from repro.scan.package.candidates import is_shared_name
+
 _LIBC_NAME = re.compile(r"libc-(\d+\.\d+)\.so")
 _LIBC_TEXT = re.compile(rb"stable release version (\d+\.\d+)")
 _LIBC_PLACES = re.compile(r"(?:usr/)?lib(?:64)?/(?:(?:x86_64|aarch64)-linux-gnu/)?[^/]+")
 _OS_RELEASE = ("etc/os-release", "usr/lib/os-release")
 _SITE = re.compile(r"python(\d+\.\d+)/(?:site|dist)-packages$")
 _INTERPRETER = re.compile(r"(?:usr/)?(?:local/)?bin/python(\d+\.\d+)")
-_SHARED = re.compile(r"\.so(?:\.\d+)*$")
 _LINE = re.compile(r"^([A-Z_]+)=[\"']?(.*?)[\"']?$", re.MULTILINE)
 
 
@@ -29,7 +30,7 @@ class Offers:
     def name(self, path: str) -> None:
         """Take the name of a file or link."""
         last = posixpath.basename(path)
-        if _SHARED.search(last):
+        if is_shared_name(last):
             self.libraries.add(last)
         if (libc := _LIBC_NAME.fullmatch(last)) and _LIBC_PLACES.fullmatch(path):
             self.glibc = libc[1]

@@ -12,7 +12,7 @@ from repro.files import sha256_file
 from repro.model.binary import WheelFacts
 from repro.scan.elf.layout import HEADER
 from repro.scan.package.archive import Archive, archive, unreadable
-from repro.scan.package.cache import facts_for, keep
+from repro.scan.package.cache import facts_for, forgiving, keep
 from repro.scan.package.candidates import may_be_compiled
 from repro.scan.package.compiled import Compiled, from_stream, refused
 from repro.scan.package.distribution import Distribution, said_in_metadata
@@ -46,7 +46,8 @@ def scan_wheel(path: Path, cache: Path, sink: Sink = silent, sha256: str = "") -
         found = _read(wheel, sink)
     found.sha256 = sha256
     facts = found.facts()
-    keep(facts, found.exports(), cache)
+    with forgiving(path.name, sink):
+        keep(facts, found.exports(), cache)
     return facts
 
 

@@ -10,10 +10,14 @@ MAX_FILES = 20_000
 MAX_BYTES = 1 << 20
 
 _SKIP = {".git", ".hg", ".svn", ".repro", ".tox", ".nox", "node_modules", "__pycache__", "site-packages"}
+# Scripts that build releases elsewhere: their targets say nothing of what is compiled for a training.
+_ELSEWHERE = {".github", ".gitlab", ".circleci", ".azure-pipelines", ".buildkite", ".jenkins", ".travis"}
 
 
 def is_read(name: str) -> bool:
     """Whether the text of a file counts; of others the name alone does."""
+    if not _ELSEWHERE.isdisjoint(name.split("/")[:-1]):
+        return False
     return name.endswith((".py", "pyproject.toml")) or is_script(name)
 
 

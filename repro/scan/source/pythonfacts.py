@@ -23,15 +23,16 @@ def python_facts(name: str, text: str) -> list[SourceFact]:
     if tree is None:
         return old_python_facts(name, text)
     lines = text.split("\n")
-    found = [*_uses(name, tree, lines), *_targets(name, tree, lines)]
+    nodes = list(ast.walk(tree))
+    found = [*_uses(name, nodes, lines), *_targets(name, nodes, lines)]
     if is_setup:
-        found += _needs_torch(name, tree, lines)
+        found += _needs_torch(name, nodes, lines)
     return sorted(found, key=lambda fact: int(fact.where.rpartition(":")[2]))
 
 
 def _worth_reading(text: str) -> bool:
     """Whether the words are there at all; to parse every file of a big project takes minutes."""
-    asked = any(name.partition(".")[0] in text and name.rpartition(".")[2] in text for name in marks())
+    asked = any(all(part in text for part in name.split(".")) for name in marks())
     return asked or any(word in text for word in ("sm_", "compute_", *variables()))
 
 
@@ -44,9 +45,9 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _uses(file: str, tree: ast.Module, lines: list[str]) -> list[SourceFact]:
+def _uses(file: str, nodes: list[ast.AST], lines: list[str]) -> list[SourceFact]:
     found: dict[tuple[str, int], SourceFact] = {}
-    for kind, _full, node, call in uses(tree, Imports(tree)):
+    for kind, _full, node, call in uses(nodes, Imports(nodes)):
         fact = SourceFact(
             kind=kind,
             where=f"{file}:{node.lineno}",
@@ -65,8 +66,8 @@ def _named(call: ast.Call | None) -> str:
     return _text_of(given[0]) if given else ""
 
 
-def _needs_torch(file: str, tree: ast.Module, lines: list[str]) -> list[SourceFact]:
-    for node in ast.walk(tree):
+def _needs_torch(file: str, nodes: list[ast.AST], lines: list[str]) -> list[SourceFact]:
+    for node in nodes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
         if any(n.partition(".")[0] == "torch" for n in names) and isinstance(node, ast.stmt):
@@ -75,12 +76,12 @@ def _needs_torch(file: str, tree: ast.Module, lines: list[str]) -> list[SourceFa
     return []
 
 
-def _targets(file: str, tree: ast.Module, lines: list[str]) -> list[SourceFact]:
+def _targets(file: str, nodes: list[ast.AST], lines: list[str]) -> list[SourceFact]:
     seen: dict[str, SourceFact] = {}
-    silent = _not_code(tree)
-    constants = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in silent]
+    silent = _not_code(nodes)
+    constants = [n for n in nodes if isinstance(n, ast.Constant) and id(n) not in silent]
     flags = [(node, flag_targets(text)) for node in constants if len(text := _text_of(node)) < _LONGEST_TEXT]
-    named = [(value, name) for node in ast.walk(tree) for name, value in _assigned(node)]
+    named = [(value, name) for node in nodes for name, value in _assigned(node)]
     lists = [(value, name, list_targets(name, _text_of(value))) for value, name in named]
     for node, how, targets in [*((node, "nvcc", found) for node, found in flags), *lists]:
         if targets:
@@ -100,10 +101,10 @@ def _assigned(node: ast.AST) -> list[tuple[str, ast.expr]]:
     return [(_text_of(key), value) for key, value in pairs if _text_of(key) in variables()]
 
 
-def _not_code(tree: ast.Module) -> set[int]:
+def _not_code(nodes: list[ast.AST]) -> set[int]:
     """Texts that are documentation, or are only said to somebody."""
     silent: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         spoken = isinstance(node, ast.Raise) or (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         )

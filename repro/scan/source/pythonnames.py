@@ -1,7 +1,7 @@
 """Names in Python code as its imports resolve them: `ext.load` is `torch.utils.cpp_extension.load`."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from repro.tables.read import table
@@ -23,10 +23,10 @@ def kind_of(name: str) -> str:
 class Imports:
     """The names that the imports of a file bind, wherever in the file they stand."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self._bound: dict[str, str] = {}
         self._stars: list[str] = []
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Import):
                 self._plain(node)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -59,11 +59,11 @@ class Imports:
         return next((f"{m}.{name}" for m in self._stars if f"{m}.{name}" in marks()), "")
 
 
-def uses(tree: ast.Module, imports: Imports) -> Iterator[tuple[str, str, ast.expr, ast.Call | None]]:
+def uses(nodes: Sequence[ast.AST], imports: Imports) -> Iterator[tuple[str, str, ast.expr, ast.Call | None]]:
     """Each use of a marked name: its kind, the full name, the node, and the call if it is called."""
-    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+    called = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
+    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
         if isinstance(node, ast.Name | ast.Attribute) and id(node) not in inner:
             name = imports.full_name(node)
             if name and isinstance(node.ctx, ast.Load) and (kind := kind_of(name)):
