@@ -24,9 +24,3 @@ def reaches(driver: str, floor: str) -> bool | None:
     if len(have) < len(need) and have == need[: len(have)]:
         return None
     return have >= need
-
-
-def in_branch(driver: str, branch: str) -> bool:
-    """Whether a driver belongs to a branch such as `R580`, or to an older one."""
-    have, last = driver_key(driver), driver_key(branch)
-    return have is not None and last is not None and have[0] <= last[0]

@@ -24,9 +24,10 @@ def family(cards: Sequence[Gpu]) -> Gpu:
 
 
 def slice_of(card: Gpu, profile: str) -> Gpu:
-    """A MIG slice of a card: the same code runs on it; how much of the rest it has is not recorded."""
+    """A slice of a card, MIG or virtual: the same code runs on it; how much of the rest it has is unknown."""
     less = {name: None for name in _LEAST if name not in {"min_driver_branch", "mig_max_instances"}}
-    return replace(card, **less, product=f"{card.product} MIG", mig=profile, memory_mib=(),
+    kind = "vGPU" if profile == "vGPU" else "MIG"
+    return replace(card, **less, product=f"{card.product} {kind}", mig=profile, memory_mib=(),
                    multiprocessors=None, rng_wave_elements=None)  # fmt: skip
 
 

@@ -1,12 +1,22 @@
 """Which card a name means."""
 
+import re
 from difflib import get_close_matches
 from functools import cache
 
 from repro.errors import ReproError
 from repro.tables.card import Gpu, all_gpus, capability_number
 from repro.tables.family import described, family, slice_of, unusual
-from repro.tables.names import Words, capability_of, compact, mig_profile, one_of, parse_target, words
+from repro.tables.names import (
+    Words,
+    capability_of,
+    compact,
+    mig_profile,
+    one_of,
+    parse_target,
+    virtual,
+    words,
+)
 
 __all__ = [
     "Gpu",
@@ -17,7 +27,6 @@ __all__ = [
     "capability_of",
     "find_gpu",
     "gpu_for",
-    "key_for_capability",
     "members",
     "nearest",
     "parse_target",
@@ -32,9 +41,11 @@ def find_gpu(text: str) -> Gpu | None:
     capability decides. A name that several products bear (`a100`) gives what they have in common, and their
     keys in `stands_for`.
     """
-    said, capability = parse_target(text)
+    said, capability = parse_target(one_of(text))
     name, profile = mig_profile(one_of(said))
     found = by_name(name)
+    if found is None and (cards := [card for real in virtual(name) if (card := by_name(real))]):
+        found, profile = cards[0], profile or "vGPU"
     if capability and (found is None or found.capability != capability):
         found = described(name, capability, found)
     if found is None or not profile:
@@ -102,18 +113,19 @@ def nearest(text: str, count: int = 3) -> list[str]:
     fitting = [gpu.key for gpu in candidates(name)]
     if fitting:
         return fitting[:count]
-    close = get_close_matches(compact(name), _spellings(), n=4 * count, cutoff=0.6)
+    close = get_close_matches(compact(name), _spellings(), n=8 * count, cutoff=0.6)
+    close.sort(key=lambda spelled: _letters(spelled) != _letters(compact(name)))
     return list(dict.fromkeys(_spellings()[spelled].key for spelled in close))[:count]
+
+
+def _letters(spelled: str) -> str:
+    """The letters before the first digit: the line that a card belongs to."""
+    return re.split(r"\d", spelled, maxsplit=1)[0].removeprefix("nvidia")
 
 
 def members(gpu: Gpu) -> tuple[Gpu, ...]:
     """The products that a card stands for: itself, unless its name is shared by several."""
     return tuple(row for row in all_gpus() if row.key in gpu.stands_for) or (gpu,)
-
-
-def key_for_capability(capability: str) -> str:
-    """Key of the first card of a capability in the table; empty when none has it."""
-    return next((gpu.key for gpu in all_gpus() if gpu.capability == capability), "")
 
 
 @cache
@@ -138,7 +150,8 @@ def _worded() -> dict[str, Words]:
     return found
 
 
-_FORMS = {"sxm", "pcie"}  # either is believed of a card of which only the capability is recorded
+# Any of these is believed of a card of which only the capability is recorded.
+_FORMS = {"sxm", "pcie", "hbm2e", "hbm3", "hbm3e", "max", "q"}
 
 
 def _is_memory(word: str) -> bool:

@@ -24,6 +24,12 @@ _COUNT = re.compile(
     r"^(?:gpu[\s_-]+)?\d{1,2}\s?[x×*][\s_-]?(?=[a-z])|(?:[\s_-]|(?<=\d))[x×*]\s?\d{1,2}$",  # noqa: RUF001
     re.IGNORECASE,
 )
+# A line of `nvidia-smi -L` around a name, and the name of a virtual card: `GRID A100D-40C`, `NVIDIA L40-48Q`.
+_LINE = re.compile(r"^GPU ?\d+ ?: ?|\s*\(UUID:[^)]*\)$", re.IGNORECASE)
+_VIRTUAL = re.compile(
+    r"(?:(?:grid|nvidia) )*(?P<card>(?P<plain>(?:rtx ?)?[a-z]{0,2}\d+s?)[a-z]{0,2})(?:-\d)?-\d{1,3}[qcba]",
+    re.IGNORECASE,
+)
 _PARTS = re.compile(r"\d+ ?gi?b?\b|[a-z]+\d+[a-z]*|\d+|[a-z]+", re.IGNORECASE)
 _SPLIT = re.compile(r"^(rtx|gtx)(\d{4})$")
 
@@ -69,8 +75,14 @@ def mig_profile(name: str) -> tuple[str, str]:
 
 
 def one_of(name: str) -> str:
-    """A name without a number of cards: `A100` for `8x A100`, `A100 x8` or `gpu_8x_a100`."""
-    return _COUNT.sub("", _short(name)) or name
+    """A name without a number of cards: `A100` for `8x A100`, `A100 x8`, `gpu_8x_a100` or `GPU 0: A100`."""
+    return _COUNT.sub("", _LINE.sub("", _short(name))) or name
+
+
+def virtual(name: str) -> tuple[str, ...]:
+    """Names of the card behind a virtual one, the likelier first: A100D and A100 for `GRID A100D-40C`."""
+    found = _VIRTUAL.fullmatch(_short(name))
+    return tuple(dict.fromkeys((found["card"], found["plain"]))) if found else ()
 
 
 def compact(name: str) -> str:

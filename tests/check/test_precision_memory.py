@@ -65,8 +65,21 @@ def test_words_for_formats() -> None:
     ],
 )
 def test_memory_against_the_card(need, expected) -> None:
-    target = Target(asked="a100", name="A100 40GB", capability="8.0", memory_bytes=40 * GIB)
+    target = Target(asked="a100-pcie-40gb", name="A100 40GB", capability="8.0", memory_bytes=40 * GIB)
     assert codes(memory_of_card(stack(memory_bytes=need), target)) == expected
+
+
+@pytest.mark.parametrize(
+    ("gpu", "need", "expected"),
+    [
+        ("a100", 60 * GIB, ["memory-depends"]),
+        ("a100", 20 * GIB, []),
+        ("a100", 90 * GIB, ["memory-too-small"]),
+        ("a100-80gb", 60 * GIB, []),
+    ],
+)
+def test_a_name_of_several_cards_is_not_taken_for_the_smallest(gpu, need, expected) -> None:
+    assert codes(memory_of_card(stack(memory_bytes=need), target_from_words(gpu))) == expected
 
 
 def test_memory_of_an_unknown_card_is_unknown() -> None:

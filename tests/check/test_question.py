@@ -14,7 +14,7 @@ from repro.check import (
     torch_from_words,
 )
 from repro.check.words.extra import extra_from_words
-from repro.check.words.question import python_minor, targets_in
+from repro.check.words.surroundings import python_minor, targets_in
 from repro.check.words.torch import read_index
 from repro.errors import ReproError
 from repro.model.check import Package

@@ -10,7 +10,6 @@ from repro.tables.gpus import (
     capability_of,
     find_gpu,
     gpu_for,
-    key_for_capability,
     members,
     nearest,
     parse_target,
@@ -298,11 +297,6 @@ def test_what_names_no_card_is_none(text: str) -> None:
     assert find_gpu(text) is None
     with pytest.raises(ReproError, match="no card is known"):
         gpu_for(text)
-
-
-def test_a_card_for_a_capability() -> None:
-    assert key_for_capability("8.0") == "a100-pcie-40gb"
-    assert key_for_capability("99.0") == ""
 
 
 PIECES = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from repro.tables import toolkits as kits
 from repro.tables.changes import applies, between, changes
-from repro.tables.drivers import driver_key, in_branch, reaches
+from repro.tables.drivers import driver_key, reaches
 from repro.tables.libraries import libraries, library
 from repro.tables.torchbuilds import build_of, release, releases
 
@@ -57,14 +57,6 @@ def test_a_driver_is_read_or_refused(text: str, key: tuple[int, ...] | None) -> 
 )
 def test_drivers_are_compared_by_their_numbers(driver: str, floor: str, answer: bool | None) -> None:
     assert reaches(driver, floor) is answer
-
-
-@pytest.mark.parametrize(
-    ("driver", "branch", "inside"),
-    [("580.95.05", "R580", True), ("535", "R580", True), ("590.44.01", "R580", False), ("x", "R580", False)],
-)
-def test_a_driver_is_in_a_branch_or_before_it(driver: str, branch: str, inside: bool) -> None:
-    assert in_branch(driver, branch) is inside
 
 
 @given(st.text(max_size=20), st.text(max_size=20))

@@ -1,5 +1,6 @@
 """The builds that a torch may be: one of the tables, or all that its description allows."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,11 @@ from repro.model.check import Torch
 from repro.tables import torchbuilds
 from repro.tables.read import table
 from repro.tables.torchbuilds import Build, Release
+
+# A package of the channel `pytorch`, with no other channel that builds torch beside it.
+_ONE_CHANNEL = re.compile(
+    r"^(?!.*(?:conda-forge|defaults|anaconda))(?=.*(?:conda|pytorch ?=))", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,12 @@ def _for_cuda(cuda: str) -> list[Candidate]:
 
 
 def conda_recipe(version: str, cuda: str) -> Candidate | None:
-    """The package of the channel `pytorch` for a version and a CUDA version; None when no recipe is known."""
+    """The package of the channel `pytorch` for a version and a CUDA version; None when no recipe is known.
+
+    The channel had the same CUDA versions as the wheels of a release: from 1.5 on, others were not made.
+    """
+    if conda_was_not_made(version, cuda):
+        return None
     for row in table("conda_builds")["recipe"]:
         if cuda in row["cuda"] and _within(version, row):
             return Candidate(version, "", cuda, tuple(row["sass"]), tuple(row["ptx"]), row["source"])
@@ -124,6 +135,24 @@ def _fits(candidate: Candidate, torch: Torch) -> bool:
 def _has_wheel(row: Release, torch: Torch, python: str) -> bool:
     """Whether an installer that may choose the version would look at a release."""
     return bool(torch.version) or torch.make == "conda" or not python or python in row.pythons
+
+
+def conda_was_not_made(version: str, cuda: str) -> bool:
+    """Whether the channel `pytorch` is known to have no package of a release for a CUDA version."""
+    release, since = known_release(version), parsed(table("conda_builds")["as_wheels_since"])
+    if release is None or since is None or Version(release.version) < since or "." not in cuda:
+        return False
+    return all(build.cuda != cuda for build in release.builds)
+
+
+def conda_package_is_missing(torch: Torch) -> bool:
+    """Whether a package of the channel `pytorch` alone is meant that the channel does not have."""
+    said = f"{torch.index} {torch.asked}"
+    return (
+        torch.make == "conda"
+        and bool(_ONE_CHANNEL.search(said))
+        and conda_was_not_made(torch.version, torch.cuda)
+    )
 
 
 def _within(version: str, row: dict[str, Any]) -> bool:

@@ -17,13 +17,18 @@ def is_default_aarch64_cpu(stack: Stack) -> bool:
     """Whether a plain requirement gives a wheel without CUDA on aarch64."""
     torch, version = stack.torch, parsed(stack.torch.version)
     first = parsed(table("aarch64_builds")["first_cuda_default"])
-    plain = torch.index == "default" and is_wheel(torch) and is_aarch64(stack)
+    plain = torch.index == "default" and is_wheel(torch) and is_aarch64(stack) and stack.system == "linux"
     return plain and version is not None and first is not None and version < first
 
 
 def is_aarch64(stack: Stack) -> bool:
     """Whether the machine is a 64-bit ARM one."""
     return stack.machine in ("aarch64", "arm64")
+
+
+def is_tegra(capability: str) -> bool:
+    """Whether a card of this capability sits on one of NVIDIA's boards, whose builds are NVIDIA's own."""
+    return capability in table("aarch64_builds")["boards"]["capability"]
 
 
 def is_wheel(torch: Torch) -> bool:

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from repro.check.code.serving import serving
 from repro.check.known.builds import known_release, known_releases, parsed
 from repro.model.check import Stack, Target, Torch
 from repro.tables.drivers import reaches
 from repro.tables.gpus import find_gpu
-from repro.tables.toolkits import driver_floor, last_branch
+from repro.tables.toolkits import cuda_of_driver, driver_floor, last_branch
 from repro.tables.torchbuilds import Build, Release
 
 
@@ -19,11 +21,14 @@ class _Choice:
 
     @property
     def lock(self) -> str:
-        return f"lock torch=={self.release.version}+{self.build.tag}{self.place}"
+        return lock_line(self.release, self.build)
 
-    @property
-    def place(self) -> str:
-        return "" if self.build.on_pypi else f" (index pytorch-{self.build.tag})"
+
+def lock_line(release: Release, build: Build) -> str:
+    """`lock torch==2.0.1+cu118 (index pytorch-cu118)`; the default index has its one build without a tag."""
+    if build.on_pypi:
+        return f"lock torch=={release.version} (the default index, CUDA {build.cuda})"
+    return f"lock torch=={release.version}+{build.tag} (index pytorch-{build.tag})"
 
 
 def remedies(stack: Stack, target: Target) -> list[str]:
@@ -42,9 +47,22 @@ def remedies(stack: Stack, target: Target) -> list[str]:
     at = rows.index(release)
     newer = next(_serving(rows[at + 1 :], stack, target), None)
     older = next(_serving(reversed(rows[:at]), stack, target), None)
-    moved = [choice for choice in (newer, older) if choice][:1]
     said = f"no build of {release.version} has code for {target.capability}: the pin itself must move"
+    moved = [choice for choice in (newer, older) if choice][:1]
+    if not moved and stack.python:
+        return _with_other_python(stack, target, said)
     return [f"{_spelled(choice, torch)}: {said}" for choice in moved]
+
+
+def _with_other_python(stack: Stack, target: Target, said: str) -> list[str]:
+    """The same search for any Python, with the one that the found release needs."""
+    rows = list(known_releases().values())
+    at = rows.index(known_release(stack.torch.version) or rows[0])
+    choice = next(_serving(rows[at + 1 :], msgspec.structs.replace(stack, python=""), target), None)
+    if choice is None:
+        return []
+    python = choice.release.plain_pythons[0]
+    return [f"python {python} and {_spelled(choice, stack.torch)}: {said}, and Python {stack.python} with it"]
 
 
 def oldest_serving(target: Target) -> str:
@@ -108,17 +126,20 @@ def _before_card(target: Target) -> bool:
 
 
 def _nearest(choices: Iterable[_Choice], torch: Torch) -> _Choice | None:
-    """The choice whose CUDA is nearest above the present one, else the newest below."""
-    now = parsed(torch.cuda or "0")
+    """The CUDA nearest above the present one, else the newest below; where there is none, the default."""
+    now = parsed(torch.cuda)
     known = [(parsed(choice.build.cuda), choice) for choice in choices]
     ordered = sorted(((cuda, choice) for cuda, choice in known if cuda), key=lambda pair: pair[0])
-    above = [choice for cuda, choice in ordered if now and cuda > now]
+    above = [choice for cuda, choice in ordered if (cuda > now if now else choice.build.on_pypi)]
     return above[0] if above else (ordered[-1][1] if ordered else None)
 
 
 def driver_remedies(stack: Stack, target: Target) -> list[str]:
     """Builds of the same version that the driver runs, with code for the card where one is meant."""
     release = known_release(stack.torch.version) if stack.torch.version else None
+    if stack.torch.make == "vendor" and target.driver:
+        newest = cuda_of_driver(target.driver)
+        return [f"a container for CUDA {newest} or older"] if newest else []
     if release is None or not target.driver or _before_card(target):
         return []
     fitting = [

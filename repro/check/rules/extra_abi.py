@@ -42,7 +42,7 @@ def for_this_torch(stack: Stack, _: Target) -> Iterator[Finding]:
         if stack.torch.tag == "cpu":
             yield from _on_cpu(extra, row, stack)
         elif extra.for_torch:
-            yield from _said(extra, stack)
+            yield from _said(extra, row, stack)
         elif _FOR_ANOTHER.search(extra.how):
             yield _tell(
                 "extra-other-torch",
@@ -70,7 +70,7 @@ def _on_cpu(extra: Extra, row: Known | None, stack: Stack) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _said(extra: Extra, stack: Stack) -> Iterator[Finding]:
+def _said(extra: Extra, row: Known | None, stack: Stack) -> Iterator[Finding]:
     """The torch that the words name, against the one in the stack."""
     made, tag = extra.for_torch.partition("+")[::2]
     torch = stack.torch
@@ -84,7 +84,7 @@ def _said(extra: Extra, stack: Stack) -> Iterator[Finding]:
         yield _tell("extra-other-torch", extra, stack, found, fix=_wheel_for(extra, torch))
     elif tag == "cpu" and torch.cuda:
         yield _tell("extra-cpu-build", extra, stack, found, "a build for CUDA", _wheel_for(extra, torch))
-    elif _other_patch(made, torch.version) or (tag and torch.tag and tag != torch.tag):
+    elif _other_patch(made, torch.version) or _other_minor(tag, row, torch):
         yield _tell("extra-other-patch", extra, stack, found, fix=_wheel_for(extra, torch))
 
 
@@ -163,6 +163,12 @@ def _tell(
 def _other_major(tag: str, torch: Torch) -> bool:
     made = tag_cuda(tag)
     return bool(made and torch.cuda and made.split(".")[0] != torch.cuda.split(".")[0])
+
+
+def _other_minor(tag: str, row: Known | None, torch: Torch) -> bool:
+    """Whether the file is for another CUDA of the same major, where a package has files for each."""
+    per_major = bool(row and row.fetches) or tag_cuda(tag).isdecimal()
+    return bool(tag and torch.tag and tag != torch.tag) and not per_major
 
 
 def _other_patch(made: str, version: str) -> bool:

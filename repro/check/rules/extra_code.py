@@ -7,13 +7,23 @@ from repro.check.code.containers import chip
 from repro.check.code.serving import in_words, serving
 from repro.check.finding import finding
 from repro.check.known.policy import Known, Prebuilt, faults, prebuilt_of, surely_before, version_for
+from repro.check.known.variants import variants
 from repro.check.rules.extras import is_locked, is_prebuilt, mentioned, minor, name_of, place_of
-from repro.check.words.extra_targets import reaches_down, targets_of
+from repro.check.words.extra_targets import may_reach, targets_of
 from repro.model.check import Extra, Finding, Stack, Target
 
 # Compiled when it is first called, on the card at hand: nothing about the card can be wrong in advance.
 _FIRST_USE = re.compile(
     r"first (?:use|call|run|import)|at run ?time|on demand|just[- ]in[- ]time|\bjit\b", re.IGNORECASE
+)
+
+
+# Compiled where it runs: torch's builder takes the card that it sees.
+_ON_THE_SPOT = re.compile(
+    r"\b(?:on|with|in) (?:the|this|that|its)(?: (?:same|very|target|own|running))?"
+    r" (?:machine|card|gpu|host|node|server|box)\b"
+    r"|\blocally\b",
+    re.IGNORECASE,
 )
 
 
@@ -43,7 +53,7 @@ def _code(extra: Extra, row: Known | None, stack: Stack, target: Target) -> Iter
     said = targets_of(extra)
     if chip(target.capability) in said.lacking:
         yield _none(extra, target, f"{name_of(extra)}: {extra.how}", "")
-    elif said.named and not reaches_down(said, target.capability):
+    elif said.named and not may_reach(said, target.capability):
         yield from _listed(extra, said.named, "", target)
     elif said.cards:
         yield from _made_on(extra, said.cards, target)
@@ -95,9 +105,11 @@ def _unsaid(extra: Extra, row: Known | None, stack: Stack, target: Target) -> It
     """Nobody said which cards it has code for."""
     if "ARCH_LIST" in extra.how or (row and not row.gpu) or (not row and not extra.built):
         return
+    if extra.built == "source" and _ON_THE_SPOT.search(extra.how):
+        return
     alike = extra.for_torch and minor(extra.for_torch) == minor(stack.torch.version)
-    risky = extra.built and not alike
-    if is_locked(stack, extra):
+    risky = extra.built and not alike and not targets_of(extra).open_above
+    if is_locked(stack, extra) or (stack.torch.cuda and variants(extra.name, extra.version)):
         return
     yield _tell(
         "extra-code-unknown" if risky else "extra-code-unsaid", extra,

@@ -14,7 +14,9 @@ _PARTNERS = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "trito
 _FORCED = re.compile(r"compil|from source|\bnvcc\b|setup\.py|force.?build|no.?binary", re.IGNORECASE)
 _HERE = re.compile(
     r"\b(?:built|compiled|made|rebuilt) "
-    r"(?:against|for|in(?:side)?|with) (?:it|this|that very|the (?:same|very|container|image|vendor))\b",
+    r"(?:against|for|in(?:side)?|with) (?:it|this|that very|the (?:same|very|container|image|vendor))\b"
+    r"|\b(?:ships?|shipped|comes?|came|included|pre-?installed|part) (?:with|in|of) (?:it|the|this|that)\b"
+    r"|\bpre-?installed\b",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"\bpip\b(?!.*(?:\s-f\b|find-links))|from the (?:default )?index|pypi", re.IGNORECASE)

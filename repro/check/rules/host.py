@@ -52,6 +52,16 @@ def library_path(stack: Stack, _target: Target) -> Iterator[Finding]:
         "library-path-same" if same else "library-path-shadows",
         f"{detail}; torch was built for CUDA {stack.torch.cuda or 'not known'}",
         needed="no CUDA libraries on the loader's path",
-        fix=["unset LD_LIBRARY_PATH", "a plain base image, such as debian:bookworm-slim"],
+        fix=[_off_path(detail), "a plain base image, such as debian:bookworm-slim"],
         where=stack.torch.where,
     )
+
+
+def _off_path(detail: str) -> str:
+    """What takes the libraries off the path that the words name."""
+    text = detail.lower()
+    if "ld.so.conf" in text or "ldconfig" in text:
+        return "take the folder out of /etc/ld.so.conf.d, then run ldconfig"
+    if "module load" in text:
+        return "module unload the CUDA module"
+    return "unset LD_PRELOAD" if "ld_preload" in text else "unset LD_LIBRARY_PATH"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from repro.check.code.containers import Word
 from repro.check.code.serving import in_words, serving
 from repro.check.finding import finding
-from repro.check.known.builds import build_with, known_release
+from repro.check.known.builds import build_with, conda_package_is_missing, known_release
 from repro.check.known.called import code_for, torch_name
 from repro.check.known.official import is_covered, is_cpu_only, is_wheel
 from repro.check.known.remedy import remedies
@@ -43,7 +43,7 @@ def torch_list_differs(stack: Stack, _target: Target) -> Iterator[Finding]:
     torch = stack.torch
     release = known_release(torch.version) if torch.version and is_wheel(torch) else None
     build = build_with(release, torch.tag) if release else None
-    if build is None or torch.basis not in ("arch-list", "live"):
+    if build is None or torch.basis not in ("arch-list", "live") or not is_covered(stack):
         return
     printed, known = {*(torch.sass or ()), *(torch.ptx or ())}, {*build.sass, *build.ptx}
     if printed != known:
@@ -90,7 +90,9 @@ def _known(stack: Stack, target: Target) -> Finding:
 
 
 def _may_exist(torch: Torch) -> bool:
-    """False for a tag that its release was not built with: another rule says so."""
+    """False for a tag or a conda package that its release was not built with: another rule says so."""
+    if conda_package_is_missing(torch):
+        return False
     release = known_release(torch.version) if torch.version and is_wheel(torch) else None
     return release is None or not torch.tag or build_with(release, torch.tag) is not None
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from repro.check.finding import finding
 from repro.model.check import Finding, Stack, Target
+from repro.tables.gpus import find_gpu, members
 
 _GIB = 1 << 30
 # Beside what a program asks for, CUDA's context, loaded kernels and workspaces take a few percent.
@@ -24,10 +25,25 @@ def memory_of_card(stack: Stack, target: Target) -> Iterator[Finding]:
             fix="nvidia-smi --query-gpu=memory.total --format=csv",
             where="memory",
         )
+    elif need > _NEARLY * have and (larger := _larger(target, need)):
+        yield finding(
+            "memory-depends",
+            f"{asked}, {target.name} stands for several cards, from {_gib(have)} on",
+            needed=f"a card with more than {_gib(int(need / _NEARLY))}: {', '.join(larger)}",
+            fix=f"repro check --gpu {larger[0]}",
+            where="memory",
+        )
     elif need > have:
         yield _tell("memory-too-small", asked, need, have, target)
     elif need > _NEARLY * have:
         yield _tell("memory-tight", asked, need, have, target)
+
+
+def _larger(target: Target, need: int) -> list[str]:
+    """Those of the cards that the target's name stands for which have room for the need."""
+    meant = find_gpu(target.asked)
+    cards = members(meant) if meant and meant.stands_for else ()
+    return [card.key for card in cards if card.memory_bytes and need <= _NEARLY * card.memory_bytes]
 
 
 def _tell(code: str, asked: str, need: int, have: int, target: Target) -> Finding:

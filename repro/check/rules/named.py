@@ -9,6 +9,7 @@ from repro.tables.gpus import nearest
 ASK_TORCH = (
     'python -c "import torch; print(torch.__version__, torch.version.cuda, torch.cuda.get_arch_list())"'
 )
+_MACHINES = ("x86_64", "aarch64", "arm64")
 ASK_CARD = "nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv"
 
 
@@ -29,7 +30,8 @@ def torch_unknown(stack: Stack, target: Target) -> Iterator[Finding]:
     """A card is asked for, and nothing says what torch it is."""
     if not target.asked or not is_unknown(stack.torch):
         return
-    if stack.packages and not stack.torch.asked:
+    # What a project's files pin is not yet all that gets installed: torch may come with another package.
+    if stack.packages and stack.origin != "project" and not stack.torch.asked:
         yield finding(
             "torch-absent",
             f"{len(stack.packages)} packages, no torch",
@@ -38,11 +40,22 @@ def torch_unknown(stack: Stack, target: Target) -> Iterator[Finding]:
     else:
         yield finding(
             "torch-unknown",
-            f"torch: {stack.torch.asked or 'not named'}; no version, build tag or list of targets",
+            _no_torch(stack),
             needed="the version with its build tag, or the list that the installed torch prints",
-            fix=[ASK_TORCH, 'repro check --torch VERSION+TAG, or --arch-list "sm_70 sm_80"'],
+            fix=[ASK_TORCH, f'repro check {_again(stack)}--torch VERSION+TAG, or --arch-list "sm_70 sm_80"'],
             where=stack.torch.where,
         )
+
+
+def _no_torch(stack: Stack) -> str:
+    if stack.origin == "image":
+        return f"the image {stack.detail} holds {'no torch' if stack.python else 'neither torch nor Python'}"
+    return f"torch: {stack.torch.asked or 'not named'}; no version, build tag or list of targets"
+
+
+def _again(stack: Stack) -> str:
+    """What the command must name again, so that the rest of the stack is looked at too."""
+    return {"project": "PROJECT ", "image": f"--image {stack.detail} "}.get(stack.origin, "")
 
 
 def is_unknown(torch: Torch) -> bool:
@@ -69,7 +82,8 @@ def card_unknown(_stack: Stack, target: Target) -> Iterator[Finding]:
 def platform_outside(stack: Stack, target: Target) -> Iterator[Finding]:
     """The tables are of wheels for Linux; a list that the installed torch printed holds anywhere."""
     judged = stack.torch.basis in ("arch-list", "files", "live")
-    if stack.system != "linux" and target.asked and not judged:
+    outside = stack.system != "linux" or stack.machine not in _MACHINES
+    if outside and target.asked and not judged:
         yield finding(
             "platform-outside-tables",
             f"system {stack.system}, machine {stack.machine}",

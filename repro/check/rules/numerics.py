@@ -38,7 +38,7 @@ def _holding(torch: str) -> list[Change]:
 
 
 def _wave(target: Target) -> str:
-    gpu = find_gpu(target.gpu or target.asked) if target.gpu or target.asked else None
+    gpu = find_gpu(target.asked or target.gpu) if target.gpu or target.asked else None
     count = gpu.rng_wave_elements if gpu else None
     return f" On {target.name or target.gpu} this starts above {count:,} elements." if count else ""
 

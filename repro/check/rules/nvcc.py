@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from repro.check.finding import finding
 from repro.check.known.archlist import arch_list, capped
 from repro.check.rules.toolchain import facts, first_of_each_file, nvcc_of
+from repro.check.words.extra_targets import targets_of
 from repro.model.check import Extra, Finding, Stack, Target
 from repro.tables.toolkits import first_toolkit, toolkit
 
@@ -35,7 +36,9 @@ def compilers(stack: Stack, target: Target) -> Iterator[Finding]:
     """Findings on nvcc for described packages and for the extensions in the code."""
     for compiled in _compiled(stack):
         yield from _against_torch(compiled, stack)
-        if target.capability and not compiled.archs:
+        if compiled.archs:
+            yield from _against_list(compiled)
+        elif target.capability:
             yield from _against_card(compiled, target)
 
 
@@ -60,7 +63,7 @@ def _blind(extra: Extra, stack: Stack, target: Target) -> Finding:
 
 def _compiled(stack: Stack) -> list[Compiled]:
     found = [
-        Compiled(extra.name, extra.nvcc, extra.where, tuple(extra.archs or ()))
+        Compiled(extra.name, extra.nvcc, extra.where, targets_of(extra).named)
         for extra in stack.extras
         if extra.nvcc and extra.built != "wheel"
     ]
@@ -91,6 +94,23 @@ def _against_torch(compiled: Compiled, stack: Stack) -> Iterator[Finding]:
     fix = [f"compile with the CUDA {cuda} toolkit, or another one of CUDA {major}"]
     fix.append(f"or a torch that is built with CUDA {compiled.nvcc.partition('.')[0]}")
     yield finding("nvcc-major", found, needed=f"nvcc of CUDA {major}", why=why, fix=fix, where=compiled.where)
+
+
+def _against_list(compiled: Compiled) -> Iterator[Finding]:
+    """The targets that the build asks for by name, against those that its nvcc is too old for."""
+    for name in compiled.archs:
+        first = first_toolkit(name.replace("compute_", "sm_"))
+        if first is None or _numbers(compiled.nvcc) >= _numbers(first.version):
+            continue
+        yield finding(
+            "nvcc-target",
+            f"{compiled.what}: nvcc {compiled.nvcc} is asked for {name}",
+            needed=f"nvcc >= {first.version}",
+            why=f"it stops: unsupported gpu architecture compute_{name.rpartition('_')[2]}",
+            fix=[f"CUDA toolkit >= {first.version}", f"or take {name} out of the targets"],
+            where=compiled.where,
+        )
+        return
 
 
 def _against_card(compiled: Compiled, target: Target) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Rules about packages that are made for one torch: torchvision and torchaudio."""
 
+import re
 from collections.abc import Iterator
 
 from packaging.utils import canonicalize_name
@@ -7,10 +8,12 @@ from packaging.utils import canonicalize_name
 from repro.check.finding import finding
 from repro.check.known.builds import known_release, known_releases, parsed
 from repro.check.known.called import torch_name
+from repro.check.rules.extras import made_here
 from repro.model.check import Finding, Stack, Target
 from repro.tables.toolkits import tag_cuda
 from repro.tables.torchbuilds import Release
 
+_FROM_INDEX = re.compile(r"\bpip\b|wheel|pypi|index", re.IGNORECASE)
 PARTNERS = ("torchvision", "torchaudio")
 
 
@@ -21,6 +24,23 @@ def partners(stack: Stack, _target: Target) -> Iterator[Finding]:
         version, where = version_of(stack, name)
         if release and version:
             yield from _pair(stack, release, name, version, where)
+
+
+def partners_from_elsewhere(stack: Stack, _target: Target) -> Iterator[Finding]:
+    """A torchvision or torchaudio of the index beside a torch that somebody else built."""
+    torch = stack.torch
+    code = {"vendor": "extra-on-vendor-torch", "source": "extra-on-private-torch"}.get(torch.make)
+    for extra in stack.extras if code else ():
+        if canonicalize_name(extra.name) in PARTNERS and code and _FROM_INDEX.search(extra.how):
+            if made_here(extra):
+                continue
+            yield finding(
+                code,
+                f"{extra.name} {extra.version} is a file of the index; torch is {torch.asked}",
+                needed=f"{extra.name} of the same maker",
+                fix=f"keep the {extra.name} that came with this torch, or compile it against it",
+                where=extra.where,
+            )
 
 
 def version_of(stack: Stack, name: str) -> tuple[str, str]:
@@ -34,7 +54,8 @@ def version_of(stack: Stack, name: str) -> tuple[str, str]:
 def _pair(stack: Stack, release: Release, name: str, text: str, where: str) -> Iterator[Finding]:
     bare, _, local = text.partition("+")
     theirs, ours = tag_cuda(local).partition(".")[0], stack.torch.cuda.partition(".")[0]
-    if theirs and ours and theirs != ours:
+    without = local == "cpu" and name == "torchvision"
+    if (theirs or without) and ours and theirs != ours:
         yield finding(
             "partner-cuda-differs",
             f"{name} {text} with {torch_name(stack.torch)}",

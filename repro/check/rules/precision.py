@@ -1,5 +1,6 @@
 """The precision that the project asks for, against what the card multiplies."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,6 +33,17 @@ _FORMATS = {
     "fp4": _Format("10.0", "fp4-missing", ("fp8, bf16 or fp16", "a card of 10.0 or newer")),
 }
 _PLAIN = ("", "fp32", "fp64")
+_QUANTIZED = "quantized"
+# Formats in longer words, the most demanding first. Integer weights are multiplied by any card, somehow.
+_IN_WORDS = (
+    (r"(?:fp|float)4", "fp4"),
+    (r"(?<!mx)(?:fp|float)8|e4m3|e5m2", "fp8"),
+    (r"bf16|bfloat16", "bf16"),
+    (r"(?:fp|float)16|\bhalf\b|\bamp\b", "fp16"),
+    (r"\btf32\b", "tf32"),
+    (r"\bu?int[48]\b|\bnf4\b|\b[48]-?bit\b|gptq|\bawq\b", _QUANTIZED),
+    (r"(?:fp|float)(?:32|64)", "fp32"),
+)
 
 
 def precision_of_card(stack: Stack, target: Target) -> Iterator[Finding]:
@@ -39,7 +51,7 @@ def precision_of_card(stack: Stack, target: Target) -> Iterator[Finding]:
     asked = format_of(stack.precision)
     row = _FORMATS.get(asked)
     if row is None:
-        if asked not in _PLAIN:
+        if asked not in (*_PLAIN, _QUANTIZED):
             known = ", ".join([*_FORMATS, *_PLAIN[1:]])
             yield finding(
                 "precision-unknown", f"precision {stack.precision!r}", needed=known, fix="one of these"
@@ -59,4 +71,7 @@ def format_of(words: str) -> str:
     """The format that a word for a precision means: `bf16` for `bf16-mixed`; an unknown word as it is."""
     text = words.strip().lower().removeprefix("torch.")
     plain = text.removesuffix("-autocast").removesuffix("-true").removesuffix("-mixed")
-    return _NAMES.get(text, _NAMES.get(plain, plain))
+    told = _NAMES.get(text, _NAMES.get(plain, plain))
+    if told in _FORMATS or told in _PLAIN:
+        return told
+    return next((name for pattern, name in _IN_WORDS if re.search(pattern, text)), told)

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from repro.check.finding import finding
-from repro.check.known.builds import build_with, known_release, known_releases, parsed
+from repro.check.known.builds import (
+    build_with,
+    conda_package_is_missing,
+    known_release,
+    known_releases,
+    parsed,
+)
 from repro.check.known.called import torch_name
-from repro.check.known.official import is_cpu_only, is_default_aarch64_cpu, is_wheel
-from repro.check.known.remedy import python_remedies, remedies
+from repro.check.known.official import is_cpu_only, is_default_aarch64_cpu, is_tegra, is_wheel
+from repro.check.known.remedy import lock_line, python_remedies, remedies
 from repro.check.words.torch import read_index
 from repro.model.check import Finding, Stack, Target
 from repro.tables.read import table
@@ -82,13 +88,32 @@ def build_exists(stack: Stack, _target: Target) -> Iterator[Finding]:
         return
     tags = [build.tag for build in release.builds]
     near = next((row for row in _after(release) if build_with(row, torch.tag)), None)
-    moved = [f"lock torch=={near.version}+{torch.tag}: the next release with that build"] if near else []
+    build = build_with(near, torch.tag) if near else None
+    moved = [f"{lock_line(near, build)}: the next release with that build"] if near and build else []
     yield finding(
         "build-not-made",
         f"{torch_name(torch)}: {release.version} was not built for CUDA {tag_cuda(torch.tag)}",
         needed=f"one of the builds {', '.join(tags)}",
-        fix=[f"lock torch=={release.version}+{tags[-1]}", *moved],
+        fix=[lock_line(release, release.builds[-1]), *moved],
         source=f"table of torch releases: {release.source}",
+        where=torch.where,
+    )
+
+
+def conda_build_exists(stack: Stack, target: Target) -> Iterator[Finding]:
+    """The channel `pytorch` had packages for some CUDA only; else the solver takes the CPU package."""
+    torch, release = stack.torch, known_release(stack.torch.version) if stack.torch.version else None
+    if release is None or not conda_package_is_missing(torch):
+        return
+    made = list(dict.fromkeys(build.cuda for build in release.builds))
+    yield finding(
+        "conda-build-not-made",
+        f"{torch_name(torch)}: the channel pytorch has no such package",
+        needed=f"CUDA {' or '.join(made)}",
+        fix=remedies(stack, target)[:1]
+        if target.capability
+        else f"pytorch=={release.version} for CUDA {made[-1]}",
+        source=table("conda_builds")["as_wheels_source"],
         where=torch.where,
     )
 
@@ -136,12 +161,14 @@ def cpu_build(stack: Stack, target: Target) -> Iterator[Finding]:
     torch = stack.torch
     if not target.asked or not is_cpu_only(stack) or torch.basis == "arch-list":
         return
+    if not target.capability and torch.tag.startswith(("rocm", "xpu")):  # the card may be of that maker
+        return
     if is_default_aarch64_cpu(stack):
         yield finding(
             "cpu-build-on-aarch64",
-            f"{torch_name(torch)} from the default index on {stack.machine} is a CPU-only wheel",
+            f"torch {torch.version} from the default index on {stack.machine} is a CPU-only wheel",
             needed="a wheel from one of the project's CUDA indexes",
-            fix=_aarch64_fix(stack),
+            fix=_aarch64_fix(stack, target),
             source=table("aarch64_builds")["source"],
             where=torch.where,
         )
@@ -155,8 +182,10 @@ def cpu_build(stack: Stack, target: Target) -> Iterator[Finding]:
     )
 
 
-def _aarch64_fix(stack: Stack) -> list[str]:
+def _aarch64_fix(stack: Stack, target: Target) -> list[str]:
     release, facts = known_release(stack.torch.version), table("aarch64_builds")
+    if is_tegra(target.capability):
+        return [facts["boards"]["fix"]]
     first, version = parsed(facts["first_cuda_index"]), parsed(stack.torch.version)
     tag = release.pypi_tag if release and first and version and version >= first else ""
     same = [f"lock torch=={version}+{tag} (index pytorch-{tag})"] if tag else []

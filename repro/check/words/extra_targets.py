@@ -15,7 +15,8 @@ _LACKS = re.compile(
     re.IGNORECASE,
 )
 _DOTTED = re.compile(
-    r"(?:capabilit(?:y|ies)|\bcc|\barch(?:itecture)?s?(?:[ _]list)?|kernels|\bcode|targets?)"
+    r"(?:capabilit(?:y|ies)|\bcc|\barch(?:itecture)?s?(?:[ _]list)?|kernels|\bcode|targets?"
+    r"|-?gencode(?: flags)?)"
     r"(?:\s+(?:for|of|is|are|only|just|from))*\s*[:=]?\s*((?:\d{1,2}\.\d[af]?(?:\+PTX)?(?:\s*(?:,|;|/|and|or)\s*|\s+)?)+)",
     re.IGNORECASE,
 )
@@ -23,15 +24,22 @@ _NUMBER = re.compile(r"(\d{1,2}\.\d)([af]?)(\+PTX)?", re.IGNORECASE)
 _FAMILY = r"Kepler|Maxwell|Pascal|Volta|Turing|Ampere|Ada|Hopper|Blackwell"
 _FAMILIES = re.compile(
     rf"(?:kernels|\bcode|built|compiled|targets?)\s+(?:only\s+)?for\s+((?:(?:{_FAMILY})(?:,?\s*(?:and|or|/|,)?\s*)?)+)"
-    r"(?!\s*(?:and |or )?(?:newer|later|up|above))",
+    r"(?!\s*(?:and |or )?(?:newer|later|up|above))"
+    rf"|((?:(?:{_FAMILY})(?:\s*(?:and|or|/|,)\s*)?)+)\s+(?:kernels|code)\b",
     re.IGNORECASE,
 )
 _WITH_PTX = re.compile(r"(?<!no )(?<!without )(?<!lacks )\bptx\b", re.IGNORECASE)
 _UP_TO = re.compile(
     r"(?:up to|stops? at|ends? (?:at|with)|until|through|not beyond)\s+(?:sm_?)?\d", re.IGNORECASE
 )
+_FROM = re.compile(
+    r"(?:>=?|at least|minimum|newer than)\s*(?:sm_?)?\d"
+    r"|(?:sm_?\d{2,3}|\d\.\d)\s*(?:\+(?!\s*PTX)|(?:and|or) (?:newer|above|up|later|higher|better|more))",
+    re.IGNORECASE,
+)
 _ON_CARD = re.compile(
-    r"\b(?:on|for|with) an? (?:single |lone |different |other )?([\w .+-]{1,40}?)"
+    r"\b(?:on|for|with) (?:an? |one |(?:the )?(?!\d+\.\d))(?:single |lone |different |other )?"
+    r"([\w .+-]{1,40}?)"
     r"(?: node| machine| host| gpu| card| box| server| instance|[,;)]|$)",
     re.IGNORECASE,
 )
@@ -43,13 +51,14 @@ class Targets:
 
     Attributes:
         named: targets that the code has, `sm_80`, `compute_80`; lacking: chips that it is said not to have.
-        open_below: only the newest target is named, `up to sm_90`.
+        open_below: only the newest target is named, `up to sm_90`; open_above: only the oldest.
         cards: capabilities of cards that it was compiled on.
     """
 
     named: tuple[str, ...]
     lacking: frozenset[int]
     open_below: bool
+    open_above: bool
     cards: tuple[str, ...]
 
 
@@ -67,13 +76,16 @@ def targets_of(extra: Extra) -> Targets:
         named=tuple(named),
         lacking=lacking,
         open_below=bool(_UP_TO.search(extra.how)),
+        open_above=bool(_FROM.search(extra.how)),
         cards=tuple(_cards(extra.how)),
     )
 
 
-def reaches_down(said: Targets, capability: str) -> bool:
-    """Whether the card is below the newest target of a list of which only that is named."""
-    return said.open_below and chip(capability) <= max(map(_chip, said.named), default=0)
+def may_reach(said: Targets, capability: str) -> bool:
+    """Whether the card lies on the open side of a list of which only the newest or oldest target is named."""
+    chips = sorted(map(_chip, said.named))
+    below = said.open_below and chips and chip(capability) <= chips[-1]
+    return bool(below or (said.open_above and chips and chip(capability) >= chips[0]))
 
 
 def _dotted(how: str) -> list[str]:
@@ -91,7 +103,7 @@ def _dotted(how: str) -> list[str]:
 
 def _families(how: str) -> list[str]:
     """Every chip of the generations named in `built for Ampere and Ada`."""
-    words = " ".join(_FAMILIES.findall(how)).lower()
+    words = " ".join(" ".join(pair) for pair in _FAMILIES.findall(how)).lower()
     chips = {
         chip(gpu.capability)
         for gpu in all_gpus()

@@ -1,20 +1,28 @@
 """Questions without a project: reading them, and the stack and target that they describe."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from repro.check.words.extra import extra_from_words
+from repro.check.words.surroundings import (
+    capability_in,
+    driver_cuda_in,
+    driver_in,
+    glibc_in,
+    is_for_another_maker,
+    machine_in,
+    python_minor,
+    system_in,
+    targets_in,
+)
 from repro.check.words.target import target_from_words
 from repro.check.words.torch import torch_from_words
 from repro.errors import ReproError
 from repro.model.check import Package, Question, Stack, Target, Torch
 from repro.model.record import Open
-
-_TARGET_NAME = re.compile(r"(?:sm|compute)_\d{2,3}[af]?")
 
 
 class _Platform(Open, kw_only=True):
@@ -87,18 +95,18 @@ def read_question(document: object, where: str = "question") -> Question:
         torch=torch.spec or "",
         index=torch.index or "",
         python=_text(told.python),
-        system=re.sub(r"wsl\d?", "linux", (platform.system or "linux").lower()),
-        machine=(platform.machine or "x86_64").lower(),
-        glibc=platform.glibc or "",
+        system=system_in(platform.system or ""),
+        machine=machine_in(platform.machine or ""),
+        glibc=glibc_in(platform.glibc or ""),
         detail=platform.detail or "",
         extras=[Package(name=e.name, version=e.version or "", how=e.how or "") for e in told.extras or ()],
-        arch_list=targets_in(told.arch_list) if told.arch_list is not None else None,
+        arch_list=_list(told.arch_list),
         precision=told.precision or "",
         cuda_error=(told.host_probe.cuda_init_error or 0) if told.host_probe else 0,
         gpu=gpu.name or "",
-        capability=_text(gpu.cc),
-        driver=_text(told.driver),
-        driver_cuda=_text(told.driver_cuda),
+        capability=capability_in(_text(gpu.cc)),
+        driver=driver_in(_text(told.driver)),
+        driver_cuda=driver_cuda_in(_text(told.driver_cuda), _text(told.driver)),
     )
 
 
@@ -125,25 +133,19 @@ def stack_and_target(question: Question, where: str = "") -> tuple[Stack, Target
     return stack, target
 
 
-def targets_in(words: list[str] | str) -> list[str]:
-    """Targets in a list or in text, `sm_80` and `compute_80`, in their order, each once."""
-    text = words if isinstance(words, str) else " ".join(words)
-    return list(dict.fromkeys(_TARGET_NAME.findall(text)))
-
-
-def python_minor(text: str) -> str:
-    """`3.10` of `3.10.12`, `python3.10` or `cp310`; empty for none."""
-    joined = re.fullmatch(r"cp(\d)(\d+)", text.strip())
-    if joined:
-        return f"{joined[1]}.{joined[2]}"
-    found = re.search(r"(\d+\.\d+t?)", text)
-    return found[1] if found else ""
+def _list(words: list[str] | str | None) -> list[str] | None:
+    """The targets that were printed; `rocm` for a list of another maker's."""
+    if words is None:
+        return None
+    return ["rocm"] if is_for_another_maker(words) else targets_in(words)
 
 
 def _with_list(torch: Torch, printed: list[str] | None) -> Torch:
     """What the installed torch printed is surer than a table; an empty list says nothing."""
     if not printed:
         return torch
+    if printed == ["rocm"]:
+        return msgspec.structs.replace(torch, tag="rocm", cuda="", sass=None, ptx=None, basis="unknown")
     return msgspec.structs.replace(
         torch,
         sass=[name for name in printed if name.startswith("sm_")],

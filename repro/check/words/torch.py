@@ -26,7 +26,7 @@ _MAKES: tuple[tuple[str, Make], ...] = (
         r"compiled|from source|source build|built (?:from|by|here|locally)|(?:local|own) build|a0\+git",
         "source",
     ),
-    (r"container|vendor|\bimage\b|\bngc\b|nvcr|jetson|\d\.\d+\.\d+a0\+[0-9a-f]{6}", "vendor"),
+    (r"container|vendor|\bimage\b|\bngc\b|nvcr|jetson|jetpack|\d\.\d+\.\d+a0\+[0-9a-f]{6}", "vendor"),
     (r"cudatoolkit|pytorch-cuda|\bconda\b|cpuonly|^pytorch\s*=[^=]", "conda"),
     (r"nightly|pre-?release|release candidate|\bpreview\b|\d\.?(?:dev|rc|a|b)\d+", "nightly"),
 )
@@ -34,11 +34,21 @@ _KIND_MAKES: dict[Kind, Make] = {
     "default": "release", "pytorch": "release", "nightly": "nightly", "conda": "conda", "vendor": "vendor",
 }  # fmt: skip
 _CUDA = re.compile(
-    r"(?:cudatoolkit|pytorch-cuda|cuda[- ]?(?:toolkit|version|build)?)[=: ]*v?(\d{1,2}(?:\.\d{1,2})?)",
+    r"(?:cudatoolkit|pytorch-cuda|cuda[-_ ]?(?:toolkit|version|build)?|(?<![a-z])cu)[-=:_ ]*v?"
+    r"(?:(\d{1,2}(?:\.\d{1,2})?)(?!\d)|(\d{3})(?!\d))",
     re.IGNORECASE,
 )
-_CPU = re.compile(r"cpu-?only|\bcpu[- ](?:build|version|wheel)|[=_(]cpu[_)]", re.IGNORECASE)
-_CONDA_BUILD = re.compile(r"(?:^|[_=])cuda?(\d+\.\d+)(?=_|\s|$)")
+_CPU = re.compile(
+    r"cpu[- ]?only|\bcpu[- ](?:build|version|wheel|variant)|[=_(]cpu[_)]|\bcpu_(?:generic|mkl)|\bcpu\s*$",
+    re.IGNORECASE,
+)
+# The project's own images. They hold its conda packages up to 2.5, its wheels later.
+_OWN_IMAGE = re.compile(r"pytorch/pytorch:(\d+\.\d+(?:\.\d+)?)-cuda(\d+\.\d+)", re.IGNORECASE)
+_LAST_CONDA = (2, 5)
+_OWN_WHEEL = re.compile(r"\d\+(?:cu\d{2,3}|cpu)\b", re.IGNORECASE)
+_VENDOR = re.compile(r"vendor|\bngc\b|nvcr|jetson|jetpack", re.IGNORECASE)
+_IMAGE_TAG = re.compile(r"nvcr\.io/\S+", re.IGNORECASE)
+_DOTTED_TAG = re.compile(r"(?<![a-z])cu(\d{1,2})\.(\d)(?!\d)", re.IGNORECASE)
 _PYTHON = re.compile(r"\bpython\s*[=<>~!]*\s*\d+(?:\.\d+)*|\bpy3\.?\d+\b|\bcp3\d+\b", re.IGNORECASE)
 _NAME = re.compile(r"^\s*(?:py)?torch\b(?:\[[^\]]*\])?", re.IGNORECASE)
 _REST = r"(?:\.\d+){1,3}(?:\.?(?:dev|a|b|rc|post)\d*)?(?![\w*])"
@@ -83,9 +93,13 @@ def torch_from_words(spec: str, index: str = "", where: str = "") -> Torch:
 
     Never fails: words that say nothing give a torch of which nothing is known.
     """
-    place, words = read_index(index), _NAME.sub("", spec.strip())
-    make = _make(spec, place)
-    version, accepts = _version(spec)
+    image = _OWN_IMAGE.search(f"{spec} {index}")
+    if image and not _OWN_WHEEL.search(spec):
+        return torch_from_table(_of_image(spec.strip(), index, image, where))
+    text = _DOTTED_TAG.sub(r"cu\1\2", spec.strip())
+    place, words = read_index(index), _NAME.sub("", text)
+    make = _make(text, place)
+    version, accepts = _version(text)
     tag = _tag(words, place)
     cuda = tag_cuda(tag) or _cuda(words) or _cuda(index)
     said = Torch(
@@ -101,15 +115,32 @@ def torch_from_words(spec: str, index: str = "", where: str = "") -> Torch:
     return torch_from_table(said)
 
 
+def _of_image(spec: str, index: str, image: re.Match[str], where: str) -> Torch:
+    """The torch of an image of the project, `pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime`."""
+    version, cuda = image.groups()
+    by_conda = tuple(map(int, version.split(".")[:2])) <= _LAST_CONDA
+    return Torch(
+        asked=spec,
+        index=index.strip(),
+        make="conda" if by_conda else "release",
+        version=version if version.count(".") == 2 else f"{version}.0",
+        tag="" if by_conda else f"cu{cuda.replace('.', '')}",
+        cuda=cuda,
+        where=where,
+    )
+
+
 def _make(spec: str, place: Index) -> Make:
     said: Make = next((make for pattern, make in _MAKES if re.search(pattern, spec, re.IGNORECASE)), "")
+    if said == "vendor" and _OWN_WHEEL.search(spec) and not _VENDOR.search(spec):
+        said = "release"
     make = said or _KIND_MAKES.get(place.kind, "")
     return "vendor" if make == "conda" and place.kind == "conda" and not place.known_channel else make
 
 
 def _version(words: str) -> tuple[str, str]:
     """(the one version, empty range), or (empty, the range that is allowed)."""
-    plain = _PYTHON.sub(" ", _CUDA.sub(" ", _LOCAL.sub(" ", words)))
+    plain = _PYTHON.sub(" ", _CUDA.sub(" ", _LOCAL.sub(" ", _IMAGE_TAG.sub(" ", words))))
     ranges = [part.replace(" ", "") for part in _RANGE.findall(plain)]
     if any(not part.startswith("==") or part.endswith("*") for part in ranges):
         return "", ",".join(ranges)
@@ -121,13 +152,15 @@ def _tag(words: str, place: Index) -> str:
     local = _LOCAL.search(words)
     if local and re.match(_TAG, local[1].lower()):
         return re.split(r"[._-]", local[1].lower())[0]
-    bare = re.search(r"(?<![\w.+])(cu\d{2,3})(?![\w.])", words.lower())
+    bare = re.search(r"(?<![a-z+])(cu\d{2,3})(?![\w.])", words.lower())
     return place.tag or (bare[1] if bare else "")
 
 
 def _cuda(words: str) -> str:
-    found = _CUDA.search(words) or _CONDA_BUILD.search(words)
-    return found[1] if found else ""
+    found = _CUDA.search(words)
+    if found is None:
+        return ""
+    return tag_cuda(f"cu{found[2]}") if found[2] else found[1]
 
 
 def _implied(make: Make, cuda: str) -> str:
