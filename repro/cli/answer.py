@@ -1,5 +1,6 @@
 """How a command answers: JSON or text on standard output, the rest on standard error."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -28,12 +29,30 @@ def _readable(value: Any) -> Any:
     return [_readable(item) for item in value] if isinstance(value, list) else value
 
 
+_NARROWEST, _WIDEST = 40, 100
+
+
 class Answer:
     """What the shared options of every command ask for."""
 
     def __init__(self, *, as_json: bool, quiet: bool, verbose: bool) -> None:
         self.as_json = as_json
+        self.quiet = quiet
+        self.verbose = verbose
         self.console = Console(quiet=quiet, output=verbose)
+
+    @property
+    def colour(self) -> bool:
+        """Whether the answer gets colours: it goes elsewhere than progress does, so a pipe gets none."""
+        return Console(sys.stdout).colour
+
+    @property
+    def width(self) -> int:
+        """Columns for the answer: those of the terminal, at most 100; 100 where there is none."""
+        if not sys.stdout.isatty():
+            return _WIDEST
+        columns = shutil.get_terminal_size((_WIDEST, 24)).columns
+        return min(max(columns, _NARROWEST), _WIDEST)
 
     def give(self, command: str, document: dict[str, Any], text: str | Callable[[], str]) -> None:
         """Print the document with `--json`, else the text."""

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +13,12 @@ from repro.cli.answer import Answer
 
 if TYPE_CHECKING:
     from repro.model.check import CheckReport, Package, Question
+    from repro.report.findings import Depth
 
 # NAME, a version or a range, and how it was built after a colon: `flash-attn==2.5.8: compiled, nvcc 11.8`.
 _WITH = re.compile(
     r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:==)?\s*([<>=!~]?=?\s*[^:]*?)\s*(?::\s*(.*))?", re.DOTALL
 )
-_UNITS = {
-    "": 1,
-    "B": 1,
-    "kB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "KiB": 1 << 10,
-    "MiB": 1 << 20,
-    "GiB": 1 << 30,
-}
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?i?B?)")
 
 
 @click.command()
@@ -73,12 +64,15 @@ def command(
     """Say whether a locked stack runs on a GPU, without having one.
 
     Looks at a bundle, a project, an image, wheels, or, with --torch and the like, at nothing but words.
+    --verbose tells each finding in full, --quiet leaves notes out.
     Exit: 1 when it will fail on a target, 6 when it fails on none and is unknown on one, else 0.
     """
     from repro.pipeline import check
 
     if question:
         return _questions(question, answer)
+    if not all(gpu.strip() for gpu in words["gpus"]):
+        raise click.UsageError("--gpu names no card; `repro gpus` lists them")
     said = _question(words)
     wishes = check.Wishes(
         gpus=words["gpus"],
@@ -101,6 +95,8 @@ def _looked_at(what: str, image: str, wheels: tuple[Path, ...], wishes: Any, ans
     sink = answer.console.sink
     if image:
         return check.of_image(image, wishes, sink)
+    if folder := next((wheel for wheel in wheels if wheel.is_dir()), None):
+        raise click.UsageError(f"--wheel takes wheel files; `{folder}` is a folder: repro check {folder}")
     if wheels:
         return check.of_wheels(list(wheels), wishes, sink)
     if not what and wishes.has_software:
@@ -113,10 +109,11 @@ def _give(report: "CheckReport", answer: Answer) -> int:
     from repro.report.check import check_document, check_text
 
     document = check_document(report)
+    depth: Depth = "all" if answer.verbose else "less" if answer.quiet else "usual"
     answer.give(
         "check",
         {key: value for key, value in document.items() if key not in ("schema", "command")},
-        lambda: check_text(report, colour=answer.console.colour).rstrip(),
+        lambda: check_text(report, width=answer.width, colour=answer.colour, depth=depth).rstrip(),
     )
     return exit_status(report)
 
@@ -128,18 +125,21 @@ def _questions(source: str, answer: Answer) -> int:
     from repro.pipeline import check
     from repro.report.check import check_document
 
-    text = sys.stdin.read() if source == "-" else _read(source)
+    text = sys.stdin.read().removeprefix("\ufeff") if source == "-" else _read(source)
     reports = check.of_questions(text, "standard input" if source == "-" else source)
-    if len(reports) == 1:
-        return _give(reports[0], answer)
-    for report in reports:
-        print(msgspec.json.encode(check_document(report)).decode())
-    return max((check.exit_status(report) for report in reports), key=(0, 6, 1).index, default=0)
+    first, second = next(reports), next(reports, None)
+    if second is None:
+        return _give(first, answer)
+    worst = 0
+    for report in chain((first, second), reports):
+        print(msgspec.json.encode(check_document(report)).decode(), flush=True)
+        worst = max(worst, check.exit_status(report), key=(0, 6, 1).index)
+    return worst
 
 
 def _read(source: str) -> str:
     try:
-        return Path(source).read_text("utf-8")
+        return Path(source).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         raise click.UsageError(f"--question {source}: {problem}") from problem
 
@@ -184,11 +184,9 @@ def _extra(text: str) -> "Package":
 
 
 def _bytes(text: str) -> int | None:
-    found = _MEMORY.fullmatch(text.strip())
-    if not text:
-        return None
-    unit = found[2] if found else "?"
-    unit = unit if unit in _UNITS else f"{unit}B"
-    if found is None or unit not in _UNITS:
+    from repro.model.sizes import bytes_of
+
+    size = bytes_of(text) if text else None
+    if text and size is None:
         raise click.UsageError(f"--memory takes a size such as 40GiB or 24GB, not `{text}`")
-    return int(float(found[1]) * _UNITS[unit])
+    return size

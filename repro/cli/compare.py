@@ -58,7 +58,9 @@ def command(
         )
     else:
         show = (
-            report.markdown if markdown else lambda v: report.text(v, width=100, colour=answer.console.colour)
+            report.markdown
+            if markdown
+            else lambda v: report.text(v, width=answer.width, colour=answer.colour)
         )
         print("\n\n".join(show(verdict) for verdict in verdicts))
     return max(judges.exit_status(verdict.verdict) for verdict in verdicts)

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
@@ -10,6 +11,8 @@ from pathlib import Path
 from repro.lock.table import known
 from repro.lock.text import read_text
 from repro.lock.walk import files_below
+
+_MODULES = (".py", ".pyx", ".so")
 
 
 @cache
@@ -25,16 +28,37 @@ def imported(root: Path, only: frozenset[str] = frozenset()) -> dict[str, str]:
     return found
 
 
-def _imports(path: Path) -> Iterator[tuple[str, int]]:
+def _imports(path: Path) -> list[tuple[str, int]]:
+    try:
+        about = path.stat()
+    except OSError:
+        return []
+    return _imports_once(path, about.st_mtime_ns, about.st_size)
+
+
+@cache  # a project's files are asked for all, and then for those that the command reaches
+def _imports_once(path: Path, _changed: int, _size: int) -> list[tuple[str, int]]:
     try:
         parsed = ast.parse(read_text(path))
     except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(parsed):
+        return []
+    found = []
+    for node in _statements(parsed):
         if isinstance(node, ast.Import):
-            yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
+            found += [(alias.name.split(".")[0], node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module.split(".")[0], node.lineno
+            found.append((node.module.split(".")[0], node.lineno))
+    return found
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements, those outside of blocks first; expressions hold no imports, and most of the nodes."""
+    todo: deque[ast.AST] = deque([tree])
+    while todo:
+        node = todo.popleft()
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            todo.extend(getattr(node, name, ()))
+        yield node
 
 
 def reached(root: Path, command: Sequence[str]) -> set[str]:
@@ -74,11 +98,11 @@ def _files_of(root: Path, here: Path, dotted: str) -> Iterator[Path]:
 
 def foreign(root: Path, only: frozenset[str] = frozenset()) -> dict[str, str]:
     """Imported modules that are neither standard library nor the project's own, with the first place."""
-    own = {p.stem for p in files_below(root) if p.suffix == ".py"}
-    own |= {p.parent.name for p in files_below(root) if p.suffix == ".py"}
-    return {
-        n: w for n, w in imported(root, only).items() if n not in sys.stdlib_module_names and n not in own
-    }
+    files = [p.relative_to(root) for p in files_below(root) if p.suffix in _MODULES]
+    own = {p.name.partition(".")[0] for p in files} | {p.parent.name for p in files}
+    own |= {p.parts[0] for p in files if len(p.parts) > 1}  # a folder of packages needs no __init__.py
+    others = sys.stdlib_module_names | known("python2").keys()
+    return {n: w for n, w in imported(root, only).items() if n not in others and n not in own}
 
 
 def project_of(module: str) -> str:

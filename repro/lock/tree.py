@@ -14,8 +14,13 @@ from repro.lock.text import read_text
 from repro.lock.walk import files_below
 
 _ARCH = re.compile(r"arch=compute_(\d+)a?,code=\[?(?:sm|compute)_(\d+)|-arch=sm_(\d+)|compute_(\d+),code")
-_EXTENSION = re.compile(r"\b(CUDAExtension|CppExtension)\s*\(")
-_JIT = re.compile(r"(?<![\w.])(?:cpp_extension\.)?load(?:_inline)?\s*\(\s*(?:name\s*=|['\"]|$)")
+# Called, or given another name first: `extension = CUDAExtension`.
+_EXTENSION = re.compile(
+    r"\b(?:CUDAExtension|CppExtension)\s*\(|^\s*\w+\s*=[^#]*\b(?:CUDAExtension|CppExtension)\b(?!['\"])"
+)
+_JIT = re.compile(
+    r"(?<![\w.])(?:(?:torch\.utils\.)?cpp_extension\.)?load(?:_inline)?\s*\(\s*(?:name\s*=|['\"]|$)"
+)
 
 
 def judge_tree(
@@ -134,7 +139,7 @@ def _extension(got: Gathered, path: Path, requirements: Sequence[Requirement]) -
                 "(no card is visible while an image is built); put the built wheel into a --find-links folder"
             )
             got.find("cuda-extension", file, text, number, severity=severity, remedy=remedy)
-        _hard_coded(got, file, number, line)
+    _hard_coded(got, file, lines)
 
 
 def _plain_extension(got: Gathered, path: Path, content: str) -> None:
@@ -149,14 +154,16 @@ def _plain_extension(got: Gathered, path: Path, content: str) -> None:
             return
 
 
-def _hard_coded(got: Gathered, file: str, number: int, line: str) -> None:
-    found = sorted({g for groups in _ARCH.findall(line) for g in groups if g}, key=int)
+def _hard_coded(got: Gathered, file: str, lines: Sequence[str]) -> None:
+    """Note the targets of a whole file, since a list often takes several lines."""
+    found = {number: line for number, line in enumerate(lines, 1) if _ARCH.search(line)}
     if not found:
         return
-    ptx = "code=compute_" in line
-    targets = ", ".join(f"sm_{a}" for a in found)
+    named = {g for line in found.values() for groups in _ARCH.findall(line) for g in groups if g}
+    targets = ", ".join(f"sm_{a}" for a in sorted(named, key=int))
+    ptx = any("code=compute_" in line for line in found.values())
     text = f"only {targets} machine code{'' if ptx else ', no PTX'}; other cards are not in the list"
-    got.find("hard-coded-arch", file, text, number, remedy="leave -gencode to TORCH_CUDA_ARCH_LIST")
+    got.find("hard-coded-arch", file, text, *found, remedy="leave -gencode to TORCH_CUDA_ARCH_LIST")
 
 
 def _modules(content: str) -> list[str]:

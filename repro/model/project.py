@@ -77,10 +77,11 @@ class Protocol(Record, kw_only=True):
 
 
 class Targets(Record, kw_only=True):
-    """Cards and driver that the bundle is meant for."""
+    """Cards and driver that the bundle is meant for; `memory` is the training's largest need, `40GiB`."""
 
     gpus: list[str] = []
     driver: str = ""
+    memory: str = ""
 
 
 class Settings(Record, kw_only=True):

@@ -1,6 +1,6 @@
 """Says whether a stack runs on cards: from words, a project, a bundle, an image or wheels."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from repro.errors import ReproError
 from repro.events import Sink, silent, step
 from repro.model.binary import BinaryFacts
 from repro.model.check import CheckReport, Question, Stack, Target, TargetReport
+from repro.model.sizes import bytes_of
 from repro.pipeline import stacks
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _SET = msgspec.structs.replace
 # Worst first: what a report as a whole answers.
 _EXITS = (("will-fail", 1), ("unknown", 6))
+# Parts of a project's stack that have a value even where nothing says one, and the setting behind each.
+_DEFAULTS = {"python": "dependencies.python", "precision": "protocol.precision"}
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,19 @@ class Wishes:
         return bool(said.torch or said.extras or said.arch_list or said.cuda_error)
 
     def targets(self) -> list[Target]:
-        """The cards that are meant; without any, one target that names none."""
+        """The cards that are meant, each once; without any, one target that names none."""
         gpus = self.gpus or ("",)
-        return [target_from_words(gpu, "", self.driver, self.driver_cuda) for gpu in gpus]
+        meant = [target_from_words(gpu, "", self.driver, self.driver_cuda) for gpu in gpus]
+        return list({target.gpu or target.asked: target for target in reversed(meant)}.values())[::-1]
 
-    def or_else(self, gpus: Iterable[str], driver: str) -> "Wishes":
-        """The same, with another's cards and driver where the user named none."""
-        if self.gpus:
-            return self if self.driver else replace(self, driver=driver)
-        return replace(self, gpus=tuple(gpus), driver=self.driver or driver)
+    def or_else(self, gpus: Iterable[str], driver: str, memory: int | None = None) -> "Wishes":
+        """The same, with another's cards, driver and need of memory where the user named none."""
+        return replace(
+            self,
+            gpus=self.gpus or tuple(gpus),
+            driver=self.driver or driver,
+            memory_bytes=memory if self.memory_bytes is None else self.memory_bytes,
+        )
 
     def over(self, stack: Stack) -> Stack:
         """The stack with everything that was said in words."""
@@ -129,14 +136,14 @@ def of_words(wishes: Wishes) -> CheckReport:
     return judge(wishes.over(Stack(origin="words")), wishes.targets())
 
 
-def of_questions(text: str, where: str) -> list[CheckReport]:
-    """The answers to the questions of a file, one each.
+def of_questions(text: str, where: str) -> Iterator[CheckReport]:
+    """The answers to the questions of a file, at least one, each when it is asked for; all are read first.
 
     Raises:
         question-unreadable: with the line and the key that cannot be read.
     """
     asked = [stack_and_target(question) for question in questions(text, where)]
-    return [judge(stack, [target]) for stack, target in asked]
+    return (judge(stack, [target]) for stack, target in asked)
 
 
 def of_place(word: str, here: Path, wishes: Wishes, sink: Sink = silent) -> CheckReport:
@@ -162,8 +169,22 @@ def of_project(project: "Project", wishes: Wishes, sink: Sink = silent) -> Check
     from repro.pipeline.locked import project_stack
 
     own = project.settings.targets
-    meant = wishes.or_else(own.gpus, own.driver)
-    return judge(meant.over(project_stack(project, paths.cache(), sink)), meant.targets())
+    meant = wishes.or_else(own.gpus, own.driver, bytes_of(own.memory))
+    report = judge(meant.over(project_stack(project, paths.cache(), sink)), meant.targets())
+    if not wishes.gpus:
+        report = _SET(report, targets=[_placed(t, f"{project.file}, targets.gpus") for t in report.targets])
+    assumed = [key for key in _DEFAULTS if key in report.stack and _is_assumed(key, project, wishes)]
+    return _SET(report, stack={**report.stack, "assumed": assumed}) if assumed else report
+
+
+def _placed(target: TargetReport, where: str) -> TargetReport:
+    """The same, with the place of a card that settings name and no table has."""
+    found = [_SET(f, where=where) if f.rule == "card-unknown" else f for f in target.findings]
+    return _SET(target, findings=found)
+
+
+def _is_assumed(key: str, project: "Project", wishes: Wishes) -> bool:
+    return not getattr(wishes.said, key) and project.origin(_DEFAULTS[key]) == "default"
 
 
 def of_bundle(bundle: "Bundle", wishes: Wishes, sink: Sink = silent) -> CheckReport:
@@ -192,16 +213,22 @@ def of_image(tag: str, wishes: Wishes, sink: Sink = silent) -> CheckReport:
             done="nothing was pulled",
             tries=[f"docker pull {tag}", "repro show"],
         )
-    return judge(wishes.over(image_stack(engine, held.id, tag, sink)), wishes.targets())
+    return judge(wishes.over(image_stack(engine, held.id, tag, paths.cache(), sink)), wishes.targets())
 
 
-def image_stack(engine: "ImageEngine", image: str, tag: str, sink: Sink) -> Stack:
-    """What the file system of an image says; nothing of it is started."""
+def image_stack(engine: "ImageEngine", image: str, tag: str, cache: Path, sink: Sink) -> Stack:
+    """What the file system of an image says: nothing of it is started, and it is read once, ever."""
+    from repro.scan.package.cache import forgiving, image_for, keep_image
     from repro.scan.package.tar import scan_tar
 
     with step(sink, "read image") as shown:
-        with engine.export(image) as tar:
-            facts = scan_tar(tar, sink, tag)
+        facts = image_for(image, cache)
+        shown.cached = facts is not None
+        if facts is None:
+            with engine.export(image) as tar:
+                facts = scan_tar(tar, sink, tag)
+            with forgiving(tag, sink):
+                keep_image(facts, image, cache)
         shown.detail = f"{sum(len(f.binaries) for f in facts.wheels)} compiled files"
     held = stacks.of_installed(facts)
     return _SET(held, detail=tag)
@@ -219,7 +246,7 @@ def of_wheels(files: list[Path], wishes: Wishes, sink: Sink = silent) -> CheckRe
 
     with step(sink, "read wheels") as shown:
         facts = [scan_wheel(file, paths.cache(), sink) for file in files]
-        shown.detail = f"{sum(len(f.binaries) for f in facts)} compiled files in {len(facts)} wheels"
+        shown.detail = stacks.counted(facts)
     stack = stacks.with_binaries(Stack(origin="wheel"), facts)
     torch = next((f for f in facts if f.name == "torch"), None)
     exports = exports_for(torch.sha256, paths.cache()) if torch else None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from repro.errors import ReproError
 from repro.model.binary import BinaryFacts
 from repro.model.check import SourceFact, Stack
 from repro.scan.package.compiled import from_file, refused
@@ -17,9 +18,8 @@ from repro.scan.source.sources import scan_sources
 _SET = msgspec.structs.replace
 
 
-def with_folder(stack: Stack, root: Path) -> Stack:
-    """The stack with what a project's folder says."""
-    sources = scan_sources(root)
+def with_folder(stack: Stack, root: Path, sources: list[SourceFact]) -> Stack:
+    """The stack with a project's `sources` as scanned, and with the compiled files that they name."""
     found = []
     for name in _compiled_names(sources):
         if (root / name).is_file():
@@ -28,16 +28,33 @@ def with_folder(stack: Stack, root: Path) -> Stack:
 
 
 def with_tar(stack: Stack, tar: Path) -> Stack:
-    """The stack with what a bundle's `code.tar` says; names are those in the project."""
+    """The stack with what a bundle's `code.tar` says; names are those in the project.
+
+    Raises:
+        bundle-unreadable: the archive is gone, cut or none.
+    """
+    try:
+        sources, found = _in_tar(tar)
+    except (OSError, tarfile.TarError) as problem:
+        raise ReproError(
+            "bundle-unreadable",
+            f"`{tar.name}` of bundle `{tar.parent.name}` cannot be read",
+            found=str(problem).partition("\n")[0],
+            tries=[f"repro verify {tar.parent}", "repro build"],
+        ) from problem
+    return _SET(stack, sources=sources, binaries=[*stack.binaries, *found])
+
+
+def _in_tar(tar: Path) -> tuple[list[SourceFact], list[BinaryFacts]]:
     sources = scan_sources(_texts(tar))
     wanted = set(_compiled_names(sources))
     found: list[BinaryFacts] = []
     if wanted:
-        with tarfile.open(tar) as code, FileBytes(tar) as whole:
+        with tarfile.open(tar, "r:") as code, FileBytes(tar) as whole:
             for member in code:
                 if member.isfile() and _name(member) in wanted:
                     found += _facts(_name(member), _Part(whole, member.offset_data, member.size))
-    return _SET(stack, sources=sources, binaries=[*stack.binaries, *found])
+    return sources, found
 
 
 def _compiled_names(sources: list[SourceFact]) -> list[str]:
@@ -46,7 +63,7 @@ def _compiled_names(sources: list[SourceFact]) -> list[str]:
 
 
 def _texts(tar: Path) -> Iterator[tuple[str, str]]:
-    with tarfile.open(tar) as code:
+    with tarfile.open(tar, "r:") as code:
         for member in code:
             if member.isfile():
                 yield _name(member), _text(code, member) if is_read(member.name) else ""

@@ -15,11 +15,11 @@ from repro.model import canonical
 from repro.model.check import CheckReport, Stack, TargetReport
 from repro.model.lock import Lock
 from repro.model.project import Project
+from repro.model.sizes import bytes_of
 from repro.model.snapshot import FileEntry
 from repro.pipeline import stacks
 from repro.pipeline.check import Wishes, judge
-from repro.pipeline.code import with_tar
-from repro.pipeline.locked import held, locked_stack
+from repro.pipeline.locked import packed_stack
 
 FINDINGS, STACK = "findings.json", "stack.json"
 _MOST_TRIES = 3
@@ -44,7 +44,8 @@ def fitness(
     Raises:
         incompatible: a target will fail, and `allowed` is not set.
     """
-    wishes = asked.or_else(project.settings.targets.gpus, project.settings.targets.driver)
+    own = project.settings.targets
+    wishes = asked.or_else(own.gpus, own.driver, bytes_of(own.memory))
     precision = project.settings.protocol.precision
     if not wishes.gpus:
         sink(
@@ -54,10 +55,9 @@ def fitness(
         report = _SET(judge(stack, []), targets=[])
         return _fitness(report, stack, wishes)
     with step(sink, "check") as shown:
-        stack = locked_stack(lock, folder / "wheels", paths.cache(), sink, "bundle")
-        stack = _SET(stack, precision=precision, detail=project.settings.dependencies.base)
-        stack = with_tar(stack, folder / "code.tar")
-        stack = held(stack, lock, paths.cache())
+        base = project.settings.dependencies.base
+        stack = packed_stack(lock, folder, paths.cache(), sink, precision=precision, base=base)
+        stack = wishes.over(stack)
         report = judge(stack, wishes.targets())
         refused = [target for target in report.targets if target.verdict == "will-fail"]
         if refused and not allowed:
@@ -108,11 +108,12 @@ def renew(bundle: Bundle, fit: Fitness) -> list[str]:
     return changed
 
 
-def recorded_targets(bundle: Path) -> tuple[list[str], str]:
-    """Cards and driver that a bundle was checked for; none for one that was made without."""
+def recorded_targets(bundle: Path) -> tuple[list[str], str, int | None]:
+    """Cards, driver and need of memory that a bundle was checked for; none for one that was made without."""
     try:
         document = msgspec.json.decode((bundle / STACK).read_bytes())
         targets = document["targets"]
-        return [t["asked"] for t in targets], next((t["driver"] for t in targets if t["driver"]), "")
+        driver = next((t["driver"] for t in targets if t["driver"]), "")
+        return [t["asked"] for t in targets], driver, document.get("memory_bytes")
     except (OSError, msgspec.DecodeError, KeyError, TypeError):
-        return [], ""
+        return [], "", None

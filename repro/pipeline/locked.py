@@ -17,6 +17,7 @@ from repro.pipeline.code import with_folder, with_tar
 from repro.scan.elf.hold import hold
 from repro.scan.package.cache import exports_for, facts_for
 from repro.scan.package.wheel import scan_wheel
+from repro.scan.source.sources import scan_sources
 
 _SET = msgspec.structs.replace
 
@@ -26,8 +27,11 @@ def project_stack(project: Project, cache: Path, sink: Sink) -> Stack:
 
     Nothing is downloaded, no engine is asked, and nothing of the project is run.
     """
-    requests = locks.examine(project)
     wanted = project.settings.dependencies
+    with step(sink, "read project") as shown:
+        requests = locks.examine(project)
+        sources = scan_sources(Path(project.root))
+        shown.detail = f"{len(requests.requirements)} dependencies named"
     asked = stacks.of_requests(requests, wanted.python, [wanted.index_url, *wanted.extra_index_urls])
     stack, found = asked, _lock_of(project, requests, cache)
     if found:
@@ -42,7 +46,7 @@ def project_stack(project: Project, cache: Path, sink: Sink) -> Stack:
         detail=wanted.base,  # a `devel` image has nvcc
         system_packages=list(dict.fromkeys([*stack.system_packages, *wanted.system])),
     )
-    stack = with_folder(stack, Path(project.root))
+    stack = with_folder(stack, Path(project.root), sources)
     return held(stack, found[0], cache) if found else stack
 
 
@@ -79,13 +83,16 @@ def _read(path: Path) -> Lock | None:
 
 def bundle_stack(bundle: Bundle, cache: Path, sink: Sink) -> Stack:
     """What is known of a bundle: its lock and wheels, its code, the precision that its protocol asks for."""
-    stack = locked_stack(bundle.lock, bundle.path / "wheels", cache, sink, "bundle")
-    stack = _SET(
-        stack,
-        precision=str(bundle.spec.protocol.get("precision") or ""),
-        detail=bundle.manifest.base.used,  # a `devel` image has nvcc
-    )
-    return held(with_tar(stack, bundle.path / "code.tar"), bundle.lock, cache)
+    precision = str(bundle.spec.protocol.get("precision") or "")
+    base = bundle.manifest.base.used
+    return packed_stack(bundle.lock, bundle.path, cache, sink, precision=precision, base=base)
+
+
+def packed_stack(lock: Lock, folder: Path, cache: Path, sink: Sink, *, precision: str, base: str) -> Stack:
+    """What is known of the folder of a bundle, whole or still being made."""
+    stack = locked_stack(lock, folder / "wheels", cache, sink, "bundle")
+    stack = _SET(stack, precision=precision, detail=base)  # a `devel` image has nvcc
+    return held(with_tar(stack, folder / "code.tar"), lock, cache)
 
 
 def locked_stack(lock: Lock, folder: Path | None, cache: Path, sink: Sink, origin: str) -> Stack:
@@ -106,15 +113,24 @@ def read_wheels(lock: Lock, folder: Path | None, cache: Path, sink: Sink) -> lis
     known = {w.file: facts for w in wheels if (facts := facts_for(w.sha256, cache))}
     places = {w.file: _place(w, folder, cache) for w in wheels if w.file not in known}
     if lacking := [file for file, place in places.items() if place is None]:
-        sink(Note("note", f"not read, as they are not on this machine: {', '.join(lacking)}"))
+        sink(Note("warning", f"not read, as they are not on this machine: {', '.join(lacking)}"))
     with step(sink, "read wheels") as shown:
         shown.cached = not places
         for wheel in wheels:
             if place := places.get(wheel.file):
-                known[wheel.file] = scan_wheel(place, cache, sink, wheel.sha256)
+                known[wheel.file] = _scanned(wheel, place, cache, sink)
         found = [known[w.file] for w in wheels if w.file in known]
-        shown.detail = f"{sum(len(f.binaries) for f in found)} compiled files in {len(found)} wheels"
+        shown.detail = stacks.counted(found)
     return found
+
+
+def _scanned(wheel: Wheel, place: Path, cache: Path, sink: Sink) -> WheelFacts:
+    """The facts of the file that is there, which may have been changed since it was locked."""
+    facts = scan_wheel(place, cache, sink)
+    if facts.sha256 != wheel.sha256:
+        said = f"`{wheel.file}` is not the file that was locked: its SHA-256 is another"
+        sink(Note("warning", f"{said}; what it holds was judged, `repro verify` says more"))
+    return facts
 
 
 def _place(wheel: Wheel, folder: Path | None, cache: Path) -> Path | None:

@@ -1,7 +1,7 @@
 """What is known of the software, gathered from a lock, a project's files, compiled files, or words."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -112,13 +112,20 @@ def with_binaries(stack: Stack, facts: Iterable[WheelFacts]) -> Stack:
     wheels = list(facts)
     binaries = [binary for wheel in wheels for binary in wheel.binaries]
     packages = {wheel.name: wheel.version for wheel in wheels if wheel.name} | stack.packages
-    torch = next((wheel for wheel in wheels if wheel.name == "torch"), None)
+    # Without a single compiled file it is a name, and says nothing against the table.
+    torch = next((wheel for wheel in wheels if wheel.name == "torch" and wheel.binaries), None)
     return _SET(
         stack,
         packages=packages,
         binaries=[*stack.binaries, *binaries],
         torch=_torch_of(torch, stack.torch) if torch else stack.torch,
     )
+
+
+def counted(facts: Sequence[WheelFacts]) -> str:
+    """What was read, for a step's line: `12 compiled files in 3 wheels`."""
+    files = sum(len(wheel.binaries) for wheel in facts)
+    return f"{files} compiled file{'s' * (files != 1)} in {len(facts)} wheel{'s' * (len(facts) != 1)}"
 
 
 def _torch_of(wheel: WheelFacts, known: Torch) -> Torch:

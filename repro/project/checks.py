@@ -7,6 +7,7 @@ from typing import Any
 
 from repro.errors import ReproError
 from repro.model.project import Settings
+from repro.model.sizes import bytes_of
 from repro.project.place import nearest
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -30,7 +31,7 @@ def check(settings: Settings, place: Place) -> None:
     Raises:
         config-value: with the place (`place` maps a dotted setting to it), what was found and what is needed.
     """
-    for one in (_command, _placeholders, _paths, _out_paths, _numbers, _words):
+    for one in (_command, _placeholders, _paths, _out_paths, _numbers, _words, _targets):
         one(settings, place)
 
 
@@ -140,6 +141,25 @@ def _words(settings: Settings, place: Place) -> None:
         if problem := _pattern_problem(pattern):
             needs = "a regular expression with a group around the number"
             raise _wrong("eval.log", place, problem, found, needs, r"acc = 'accuracy: ([\d.]+)'")
+
+
+def _targets(settings: Settings, place: Place) -> None:
+    """A card that no table has is left to the check: the table may be older than the card."""
+    targets = settings.targets
+    if not all(gpu.strip() for gpu in targets.gpus):
+        needs = "names of cards, as `repro gpus` lists them"
+        raise _wrong("targets.gpus", place, "holds an empty name", repr(targets.gpus), needs)
+    if targets.memory and bytes_of(targets.memory) is None:
+        needs = "a size such as 40GiB or 24GB"
+        raise _wrong("targets.memory", place, "is no size", targets.memory, needs)
+    if not targets.driver:
+        return
+    from repro.tables.drivers import driver_key
+
+    if driver_key(targets.driver) is None:
+        needs = "a version such as 535.104.05, or a branch such as 535"
+        tries = "nvidia-smi --query-gpu=driver_version --format=csv,noheader"
+        raise _wrong("targets.driver", place, "is no driver version", targets.driver, needs, tries)
 
 
 def _pattern_problem(pattern: str) -> str:

@@ -43,6 +43,7 @@ COMMENTS = {
     "protocol.margin": "smallest difference that matters, declared before the first run",
     "targets.gpus": 'cards the bundle is meant for, e.g. ["A100-80GB"]',
     "targets.driver": "",
+    "targets.memory": 'largest need of the training on one card, e.g. "40GiB"',
 }
 _EXAMPLES = {
     "protocol.seed": "seed",

@@ -24,11 +24,17 @@ def options(root: Path, script: str) -> dict[str, str]:
 def that_train(root: Path) -> list[str]:
     """Scripts of the project, at most two folders deep, that call `backward` themselves."""
     paths = [path for depth in ("*", "*/*", "*/*/*") for path in sorted(root.glob(f"{depth}.py"))]
-    return [p.relative_to(root).as_posix() for p in paths[:_MOST_SCRIPTS] if _trains(_tree(p))]
+    return [p.relative_to(root).as_posix() for p in paths[:_MOST_SCRIPTS] if _trains(p)]
 
 
-def _trains(tree: ast.Module) -> bool:
-    return any(isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(tree))
+def _trains(path: Path) -> bool:
+    try:
+        if b"backward" not in path.read_bytes():  # to parse every script of a big project takes seconds
+            return False
+    except OSError:
+        return False
+    nodes = ast.walk(_tree(path))
+    return any(isinstance(node, ast.Attribute) and node.attr == "backward" for node in nodes)
 
 
 def _tree(path: Path) -> ast.Module:

@@ -1,14 +1,14 @@
 """What a check found, as text and as a document for scripts."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from repro.model.check import CheckReport, FileFit, Finding, TargetReport
 from repro.model.record import Json
-from repro.report import lay
+from repro.report import lay, told
+from repro.report.findings import TONES, Depth, findings_lines
 from repro.report.lay import Paint
 
 MEANING = {
@@ -18,12 +18,10 @@ MEANING = {
     "will-fail": "cannot work as it is",
     "unknown": "what is known does not decide it",
 }
-_TONES = {"runs": "good", "will-fail": "bad", "error": "bad"}
-_SEVERITIES = ("error", "unknown", "warning", "note")
+_ASSUMED = " (assumed: nothing here says it)"
+_NO_LOCK = "cannot be installed as it is, whatever the card"
 _WORDS = ("exact", "compat", "jit", "jitlink", "none")
 _STACK = ("torch", "cuda", "python", "kernels", "precision", "packages")
-_FIELD = 8
-_OBVIOUS = ("", "command line")  # places that tell a reader nothing
 
 
 def check_document(report: CheckReport) -> Json:
@@ -32,89 +30,64 @@ def check_document(report: CheckReport) -> Json:
     return {"schema": document.pop("schema"), "command": "check", **document}
 
 
-def check_text(report: CheckReport, *, width: int = 100, colour: bool = False) -> str:
-    """The report for a terminal: the stack, then each target with what is its own, then what all share.
+def check_text(report: CheckReport, *, width: int = 100, colour: bool = False, depth: Depth = "usual") -> str:
+    """The report for a terminal: the stack, then the targets with what is their own, then what all share.
 
-    Notes come last and short; everything else has found, needed, fix and source on lines of its own.
+    Targets of which the same is said stand in one block, a line each.
+
+    Args:
+        report: the answer.
+        width: columns; a long word such as a path is not broken.
+        colour: whether words get colours; nothing is said by colour alone.
+        depth: `usual` folds what is alike and what the lock said besides; `all` folds nothing; `less`
+            leaves notes out.
     """
     paint = Paint(colour)
-    shared = _shared(report.targets)
+    targets = [_told(target, depth) for target in report.targets]
+    held = told.shared(targets) if len(targets) > 1 else []
+    blocks = told.groups(targets, held)
+    alone = len(blocks) == 1 and not blocks[0][1]  # nothing differs: no heading is needed
     parts = [_stack(report, width)]
-    parts += [_target(target, shared, width, paint) for target in report.targets]
-    if shared:
-        parts.append([paint("strong", "on every target"), *_findings(shared, width, paint)])
+    for alike, own in blocks:
+        lines = [line for target in alike for line in _verdict(target, width, paint)]
+        lines += findings_lines(held if alone else own, width, paint, depth)
+        parts.append([*lines, *_files(alike[0].files)])
+    if held and not alone:
+        parts.append([paint("strong", "on every target"), *findings_lines(held, width, paint, depth)])
     parts += [] if _has_card(report) else [_held(report, width)]
-    parts.append(_end(report, width))
+    parts.append(_end(report, width, depth))
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def finding_lines(finding: Finding, width: int, paint: Paint) -> list[str]:
-    """One finding: reason first, then its evidence, field by field; of a note what was found alone."""
-    lines = _head(finding, width, paint)
-    lines += _field("found", finding.found, width)
-    if finding.severity == "note":
-        return lines
-    lines += _field("needs", finding.needed, width)
-    for number, fix in enumerate(finding.fix):
-        lines += _field("" if number else "try", fix, width)
-    lines += _field("source", finding.source, width)
-    return lines + _field("see", f"repro explain {finding.rule}", width)
-
-
-def _head(finding: Finding, width: int, paint: Paint) -> list[str]:
-    code = f"{finding.severity}[{finding.rule}]"
-    place = f"{finding.where}: " if finding.where not in _OBVIOUS else ""
-    first, *rest = lay.wrapped(f"{code}: {place}{finding.why}", width, "  ", "    ")
-    return [first.replace(code, paint(_TONES.get(finding.severity, "open"), code), 1), *rest]
-
-
-def _field(name: str, words: str, width: int) -> list[str]:
-    first = " " * 4 + name.ljust(_FIELD)
-    return [
-        line
-        for number, sentence in enumerate(words.splitlines())
-        for line in lay.wrapped(sentence, width, " " * len(first) if number else first, " " * len(first))
-    ]
-
-
-def _shared(targets: Sequence[TargetReport]) -> list[Finding]:
-    if len(targets) < 2:
-        return []
-    first, *rest = targets
-    return [f for f in first.findings if all(f in target.findings for target in rest)]
+def _told(target: TargetReport, depth: Depth) -> TargetReport:
+    findings = target.findings if depth == "all" else told.once(target.findings)
+    kept = [f for f in findings if depth != "less" or f.severity != "note"]
+    return msgspec.structs.replace(target, findings=kept)
 
 
 def _stack(report: CheckReport, width: int) -> list[str]:
     known = [key for key in _STACK if report.stack.get(key)]
-    rows = [line for key in known for line in lay.field(key, str(report.stack[key]), width)]
+    assumed = report.stack.get("assumed", [])
+    values = {key: f"{report.stack[key]}{_ASSUMED if key in assumed else ''}" for key in known}
+    rows = [line for key, value in values.items() for line in lay.field(key, value, width)]
     return ["stack", *rows] if rows else []
 
 
-def _target(target: TargetReport, shared: Sequence[Finding], width: int, paint: Paint) -> list[str]:
-    lines = [_verdict(target, paint)]
-    lines += _findings([f for f in target.findings if f not in shared], width, paint)
-    return [*lines, *_files(target.files)]
-
-
-def _verdict(target: TargetReport, paint: Paint) -> str:
+def _verdict(target: TargetReport, width: int, paint: Paint) -> list[str]:
     if not target.gpu:
-        return paint("strong", "without a target")
-    word = paint(_TONES.get(target.verdict, "open"), target.verdict)
+        return [paint("strong", "without a target")]
     facts = [target.name or target.gpu]
     facts += [f"capability {target.capability}"] if target.capability else []
     facts += [f"driver {target.driver}"] if target.driver else []
-    return f"{word}: {', '.join(facts)}: {MEANING[target.verdict]}"
+    words = f"{target.verdict}: {', '.join(facts)}: {_meaning(target)}"
+    first, *rest = lay.wrapped(words, width, "", "    ")
+    tone = TONES.get(target.verdict, "open")
+    return [first.replace(target.verdict, paint(tone, target.verdict), 1), *rest]
 
 
-def _findings(findings: Iterable[Finding], width: int, paint: Paint) -> list[str]:
-    """Worst first; of a rule with several notes the reasons alone, for they would hide all else."""
-    ordered = sorted(findings, key=lambda f: _SEVERITIES.index(f.severity))
-    notes = Counter(f.rule for f in ordered if f.severity == "note")
-    many = {rule for rule, count in notes.items() if count > 1}
-    lines = []
-    for f in ordered:
-        lines += _head(f, width, paint) if f.rule in many else finding_lines(f, width, paint)
-    return [*lines, paint("faint", "    what these notes found: --json")] if many else lines
+def _meaning(target: TargetReport) -> str:
+    errors: list[Finding] = [f for f in target.findings if f.severity == "error"]
+    return _NO_LOCK if errors and all(map(told.is_of_lock, errors)) else MEANING[target.verdict]
 
 
 def _files(files: Sequence[FileFit]) -> list[str]:
@@ -127,9 +100,10 @@ def _files(files: Sequence[FileFit]) -> list[str]:
     rows = [(name, *(str(counts.get(word, 0)) for word in _WORDS)) for name, counts in own]
     vendors = sum(1 for f in files if f.vendor)
     lines = lay.columns([("containers", *_WORDS), *rows], right=range(1, len(_WORDS) + 1)) if rows else []
-    return (
-        [*lines, f"  and {vendors} libraries of vendors, which choose for themselves"] if vendors else lines
-    )
+    libraries = "1 library of a vendor, which chooses for itself"
+    if vendors > 1:
+        libraries = f"{vendors} libraries of vendors, which choose for themselves"
+    return [*lines, f"  and {libraries}"] if vendors else lines
 
 
 def _has_card(report: CheckReport) -> bool:
@@ -145,7 +119,7 @@ def _held(report: CheckReport, width: int) -> list[str]:
     return ["files with GPU code", *lines] if lines else []
 
 
-def _end(report: CheckReport, width: int) -> list[str]:
+def _end(report: CheckReport, width: int, depth: Depth) -> list[str]:
     lines = (
         lay.field("arch list", f'TORCH_CUDA_ARCH_LIST="{report.arch_list}"', width)
         if report.arch_list
@@ -153,6 +127,12 @@ def _end(report: CheckReport, width: int) -> list[str]:
     )
     if report.allowed:
         lines += lay.field("allowed", "built although a target fails (--allow-incompatible)", width)
+    if any(target.findings for target in report.targets):
+        more = "`repro explain CODE` says more of a code in [ ]" + "; --verbose folds nothing" * (
+            depth == "usual"
+        )
+        lines += lay.field("more", more, width)
     if not _has_card(report):
-        lines += ["name a target: --gpu a100, or [targets] in repro.toml; `repro gpus` lists the cards"]
+        said = "name a target: --gpu a100, or [targets] in repro.toml; `repro gpus` lists the cards"
+        lines += lay.wrapped(said, width, "", "")
     return lines

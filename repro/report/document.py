@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from repro.model.record import Json
-from repro.model.run import RunFolder
+from repro.model.run import Gate, RunFolder
 from repro.model.trace import Trace
 from repro.model.verdict import Condition, MetricRow, ProtocolDifference, Signal, Verdict
 from repro.report import values
@@ -51,8 +53,20 @@ def run_document(run: RunFolder, traces: Sequence[Trace] = ()) -> Json:
         "steps": steps(traces),
         "metrics": {name: values.plain(text) for name, text in _metrics(run).items()},
         "peak": peak(run),
-        "gates": [{"name": g.name, "status": g.status, "reason": g.reason} for g in run.gates],
+        "gates": [_gate(gate) for gate in run.gates],
         "conditions": run.conditions,
+    }
+
+
+def _gate(gate: Gate) -> Json:
+    """A gate; one that looked at the card says what it found, in the keys of `repro check --json`."""
+    told = {"name": gate.name, "status": gate.status, "reason": gate.reason}
+    if not gate.findings:
+        return told
+    return {
+        **told,
+        "allowed": gate.allowed,
+        "findings": [msgspec.to_builtins(found) for found in gate.findings],
     }
 
 

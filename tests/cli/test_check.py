@@ -11,6 +11,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from repro import paths
@@ -19,12 +20,15 @@ from repro.check.words.question import stack_and_target
 from repro.cli.ending import end
 from repro.cli.main import cli
 from repro.engine.fake import FakeEngine
-from repro.events import silent
+from repro.errors import ReproError
+from repro.events import Event, Note, silent
 from repro.files import sha256_file
 from repro.model import canonical
 from repro.model.check import Question, Stack, Target
 from repro.model.lock import Lock, Wheel
-from repro.pipeline.check import image_stack
+from repro.pipeline.check import Wishes, image_stack, judge
+from repro.pipeline.code import with_tar
+from repro.pipeline.locked import read_wheels
 
 ROOT = Path(__file__).resolve().parents[2]
 FATBIN = ROOT / "tests" / "fixtures" / "fatbin"
@@ -116,6 +120,8 @@ def test_without_a_target_facts_and_a_hint(check) -> None:
         (("--image", "a", "--wheel", "b"), "usage"),
         (("--question", "not-there.json"), "usage"),
         (("--wheel", "not-there.whl"), "wheel-unreadable"),
+        (("--wheel", "."), "usage"),
+        (("--torch", "1.12.1", "--gpu", " "), "usage"),
     ],
 )
 def test_what_cannot_be_asked_says_so(check, words: tuple[str, ...], code: str) -> None:
@@ -335,16 +341,18 @@ def test_a_lock_of_the_cache_counts_as_well(check, project: Path) -> None:
         shutil.rmtree(kept.parent)
 
 
-def test_an_image_is_one_stack_like_any_other() -> None:
+def test_an_image_is_one_stack_like_any_other_and_read_once(tmp_path: Path) -> None:
     root = io.BytesIO()
     with tarfile.open(fileobj=root, mode="w") as tar:
         tar.add(FATBIN / "two_tu.so", "usr/lib/python3.10/site-packages/knn/_ext.so")
-    engine = FakeEngine(roots={"sha256:1": root.getvalue()})
-    stack = image_stack(engine, "sha256:1", "some:tag", silent)
+    image = f"sha256:{'1' * 64}"
+    engine = FakeEngine(roots={image: root.getvalue()})
+    stack = image_stack(engine, image, "some:tag", tmp_path, silent)
     assert (stack.origin, stack.detail) == ("image", "some:tag")
     assert [b.path.rpartition("/")[2] for b in stack.binaries] == ["_ext.so"]
     assert "_ext.so" in (stack.libraries or [])
-    assert engine.calls == ["export sha256:1"]
+    assert image_stack(engine, image, "some:tag", tmp_path, silent) == stack
+    assert engine.calls == [f"export {image}"]
 
 
 def test_stack_json_holds_what_the_runtime_compares() -> None:
@@ -360,3 +368,88 @@ def test_stack_json_holds_what_the_runtime_compares() -> None:
     assert (document["precision"], document["memory_bytes"], document["allowed"]) == ("", None, False)
     assert canonical.pretty(document) == canonical.pretty(carried(stack, [target]))
     assert carried(Stack(origin="words"), [Target()])["torch"] is None
+
+
+def test_the_example_of_the_readme_is_what_is_printed(check) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = readme.partition("$ repro check --torch 1.12.1 --gpu a100\n")[2].partition("```")[0]
+    assert check("--torch", "1.12.1", "--gpu", "a100").out == shown
+
+
+def test_a_card_that_is_named_twice_is_judged_once(check) -> None:
+    words = ["--torch", "1.12.1", "--gpu", "a6000", "--gpu", "NVIDIA RTX A6000", "--gpu", "v100", "--json"]
+    assert [t["gpu"] for t in check(*words).json["targets"]] == ["rtx-a6000", "v100"]
+
+
+@pytest.mark.parametrize("size", ["47000000000", "47gb", "47 GB", "44GiB", "44 gib", "47g"])
+def test_sizes_as_people_write_them(check, size: str) -> None:
+    said = check("--torch", "1.12.1+cu113", "--gpu", "a100-40gb", "--memory", size, "--json")
+    assert "memory-too-small" in {f["rule"] for f in found_in(said, 0)}
+
+
+def test_a_question_may_begin_with_a_byte_order_mark(check, tmp_path: Path) -> None:
+    text = '{"torch": {"spec": "torch==1.12.1", "index": "default"}, "gpu": {"name": "a100"}}'
+    (tmp_path / "q.json").write_text(text, "utf-8-sig")
+    assert check("--question", "q.json", "--json").json["targets"][0]["verdict"] == "will-fail"
+
+
+def test_a_project_that_names_no_torch_is_unknown(check, tmp_path: Path) -> None:
+    """What its files pin is not all that gets installed: torch may come with another package."""
+    (tmp_path / "requirements.txt").write_text("numpy==1.26.4\n")
+    (tmp_path / "train.py").write_text("import torch\n")
+    said = check(".", "--gpu", "a100", "--json")
+    assert (said.json["targets"][0]["verdict"], said.status) == ("unknown", 6)
+
+
+def test_what_a_project_does_not_say_is_assumed(check, project: Path) -> None:
+    assert "assumed" not in check(str(project), "--json").json["stack"]
+    (project / "repro.toml").unlink()
+    assert check(str(project), "--gpu", "a100", "--json").json["stack"]["assumed"] == ["precision"]
+
+
+def test_a_card_of_the_settings_that_nobody_knows_has_its_place(check, project: Path) -> None:
+    (project / "repro.toml").write_text('schema = 1\nname = "p"\n[targets]\ngpus = ["a1000000"]\n')
+    (found,) = [f for f in found_in(check(str(project), "--json"), 0) if f["rule"] == "card-unknown"]
+    assert found["where"] == "repro.toml, targets.gpus"
+
+
+def test_an_image_without_torch_is_named(tmp_path: Path) -> None:
+    """Even where nothing can be kept of it: the cache's place is taken by a file."""
+    (tmp_path / "cache").write_text("")
+    image = f"sha256:{'1' * 64}"
+    engine, said = FakeEngine(roots={image: tar_of({"etc/passwd": b""})}), []
+    stack = image_stack(engine, image, "a:1", tmp_path / "cache", said.append)
+    (report,) = judge(stack, Wishes(gpus=("a100",)).targets()).targets
+    assert [f.found for f in report.findings if f.rule == "torch-unknown"] == [
+        "the image a:1 holds neither torch nor Python"
+    ]
+    assert any(isinstance(event, Note) and event.level == "warning" for event in said)
+
+
+def tar_of(files: dict[str, bytes]) -> bytes:
+    root = io.BytesIO()
+    with tarfile.open(fileobj=root, mode="w") as tar:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return root.getvalue()
+
+
+@pytest.mark.parametrize("data", [None, b"", b"no tar at all", tar_of({"p/train.py": b"x" * 4000})[:2000]])
+def test_a_bundle_with_damaged_code_says_so(data: bytes | None, tmp_path: Path) -> None:
+    if data is not None:
+        (tmp_path / "code.tar").write_bytes(data)
+    with pytest.raises(ReproError) as caught:
+        with_tar(Stack(origin="bundle"), tmp_path / "code.tar")
+    assert caught.value.code == "bundle-unreadable"
+
+
+def test_a_wheel_that_was_changed_after_the_lock_is_told(tmp_path: Path) -> None:
+    path = wheel_of(tmp_path, "knn", {"knn/_ext.so": FATBIN / "two_tu.so"})
+    locked = Wheel(name="knn", version="1.0", file=path.name, sha256="d" * 64, bytes=1, origin="local")
+    said: list[Event] = []
+    lock = msgspec.structs.replace(lock_of({}, "3.11"), wheels=[locked])
+    (facts,) = read_wheels(lock, tmp_path, tmp_path / "cache", said.append)
+    assert facts.sha256 == sha256_file(path)
+    assert any("is not the file that was locked" in e.text for e in said if isinstance(e, Note))

@@ -222,3 +222,39 @@ def test_tables_name_their_sources() -> None:
     ]
     assert all(row["source"] for row in rows)
     assert all(row["why"] for row in table("lock_tools")["tools"])
+
+
+def test_an_extension_under_another_name_is_seen_and_its_sources_are_built(make: Make) -> None:
+    setup = "from setuptools import setup\nfrom torch.utils.cpp_extension import (\n"
+    setup += "    CppExtension,\n    CUDAExtension,\n)\n"
+    setup += "extension = CppExtension\nif True:\n    extension = CUDAExtension\n"
+    setup += "setup(name='MyOps', ext_modules=[extension('MyOps', ['src/a.cu'])])\n"
+    files = {
+        "requirements.txt": "torch==2.1.2\n",
+        "ops/setup.py": setup,
+        "ops/src/a.cu": "",
+        "train.py": "import MyOps\n",
+    }
+    found = {f.code: f for f in examine(make(files)).findings}
+    assert (found["cuda-extension"].where, found["cuda-extension"].severity) == ("ops/setup.py:6,8", "error")
+    assert "cuda-source" not in found
+
+
+def test_targets_of_a_build_file_are_one_list(make: Make) -> None:
+    setup = "from torch.utils.cpp_extension import CUDAExtension\nflags = []\n"
+    setup += "".join(f"flags += ['-gencode', 'arch=compute_{n},code=sm_{n}']\n" for n in (75, 80, 90))
+    found = examine(make({"requirements.txt": "torch==2.1.2\n", "ext/setup.py": setup})).findings
+    (said,) = [f for f in found if f.code == "hard-coded-arch"]
+    assert said.where == "ext/setup.py:3-5"
+    assert said.text.startswith("only sm_75, sm_80, sm_90 machine code")
+
+
+def test_old_names_of_the_standard_library_and_own_folders_are_no_packages(make: Make) -> None:
+    files = {
+        "train.py": "import cPickle, StringIO, urllib2, __builtin__, third_party.ops.knn, boxes, tqdm\n",
+        "third_party/ops/knn/call.py": "",
+        "utils/boxes.pyx": "",
+    }
+    found = {f.code: f for f in examine(make(files)).findings}
+    assert found["no-manifest"].remedy.endswith("requirements.in: tqdm")
+    assert found["import-only"].text == "tqdm is imported and named nowhere"

@@ -191,6 +191,9 @@ def test_missing_folder(tmp_path: Path) -> None:
         ("[eval]\nlog = {acc = 'acc: [0-9]+'}\n", "has no group"),
         ("[eval]\nlog = {acc = 'acc: ('}\n", "has no regular expression"),
         ("[protocol]\neffective_batch = 0\n", "batch size"),
+        ('[targets]\ngpus = ["a100", " "]\n', "repro gpus"),
+        ('[targets]\ngpus = ["a100"]\ndriver = "newest"\n', "535.104.05"),
+        ('[targets]\ndriver = "12.2"\n', "`targets.driver` is no driver version"),
     ],
 )
 def test_values_that_cannot_work(make: Make, text: str, words: str) -> None:
@@ -235,3 +238,12 @@ def test_names_and_batches_that_do_not_fit(protocol: dict[str, object], code: st
         project.check_names(settings(**protocol), {"seed": 1, "batch": 2, "name": "x"})
     assert caught.value.code == code
     assert words in "\n".join([caught.value.message, *caught.value.needs, *caught.value.tries])
+
+
+def test_a_need_of_memory_is_a_size(make: Make) -> None:
+    settings = '[code]\ncommand = ["python", "train.py"]\n[targets]\nmemory = "{}"\n'
+    assert project.load(make({"repro.toml": settings.format("40 GiB")})).settings.targets.memory == "40 GiB"
+    with pytest.raises(ReproError) as caught:
+        project.load(make({"repro.toml": settings.format("much")}))
+    assert caught.value.code == "config-value"
+    assert "targets.memory" in caught.value.message

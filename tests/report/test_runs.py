@@ -1,6 +1,7 @@
 import msgspec
 
 from repro import report
+from repro.model.run import Gate, LiveFinding
 
 change = msgspec.structs.replace
 
@@ -36,4 +37,29 @@ def test_run_document(run, traces):
     assert document["metrics"] == {"eval_acc": 0.9125, "eval_loss": 0.25}
     assert document["peak"]["host_bytes"] == 512 << 20
     assert document["gates"][1]["status"] == "unknown"
+    assert "findings" not in document["gates"][1]
     assert (document["status"], document["exit_code"], document["complete"]) == ("ok", 0, True)
+
+
+def test_a_gate_says_what_it_found(run):
+    found = LiveFinding(
+        rule="torch-no-code",
+        found="sm_86",
+        needed="sm_90",
+        why="no kernel",
+        fix=["lock torch==2.0.0"],
+        stops=True,
+    )
+    gate = Gate(name="card", status="failed", reason="no code", findings=[found], allowed=True)
+    (document,) = report.run_document(change(run, gates=[gate]))["gates"]
+    assert (document["name"], document["allowed"]) == ("card", True)
+    assert document["findings"] == [
+        {
+            "rule": "torch-no-code",
+            "found": "sm_86",
+            "needed": "sm_90",
+            "why": "no kernel",
+            "fix": ["lock torch==2.0.0"],
+            "stops": True,
+        }
+    ]
