@@ -1,10 +1,14 @@
 """What every test stands on: which surroundings it needs, and that it cannot touch others."""
 
+import contextlib
+import fcntl
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,28 +50,45 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=f"this machine has no {name}"))
 
 
-_IMAGES = pytest.StashKey[set[str]]()
-
-
-def _bundle_images() -> set[str]:
-    """Names of the bundles' images that the engine holds; none without an engine."""
+def _images_held() -> set[str]:
+    """Names of the bundles' images that the engine holds."""
     argv = ["docker", "images", "--filter", "label=dev.reprobundle", "--format", "{{.Repository}}:{{.Tag}}"]
-    if shutil.which("docker") is None:
-        return set()
-    listed = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.split()
-    return {name for name in listed if name.startswith("repro/") and not name.endswith(":<none>")}
+    return set(subprocess.run(argv, capture_output=True, text=True, check=False).stdout.split())
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Note which images are there already."""
-    session.config.stash[_IMAGES] = _bundle_images()
+def _images_built(folder: Path) -> set[str]:
+    """Names of the images of all bundles below a folder."""
+    found = set()
+    for path in folder.rglob("image.json"):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # some tests damage theirs
+            found.add(json.loads(path.read_text())["tag"])
+    return found
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Take away the images that the tests made; in the process that started the others, after them."""
-    made = _bundle_images() - session.config.stash[_IMAGES]
-    if made and not hasattr(session.config, "workerinput"):
-        subprocess.run(["docker", "image", "rm", "--force", *sorted(made)], capture_output=True, check=False)
+@pytest.fixture(scope="session", autouse=True)
+def _images_go(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Take away the images of the bundles that tests built, and none besides.
+
+    The same test in another session, or process of this one, makes an image of the same name. So all hold a
+    lock together while they run, note what they built, and the one that is left alone takes it away.
+    """
+    wanted = any(item.get_closest_marker("docker") for item in request.session.items)
+    if not wanted or shutil.which("docker") is None:
+        yield
+        return
+    with (Path(tempfile.gettempdir()) / "repro-test-images").open("a+") as notes:
+        fcntl.flock(notes, fcntl.LOCK_SH)
+        before = _images_held()
+        yield
+        made = _images_built(tmp_path_factory.getbasetemp()) - before
+        notes.write("".join(f"{name}\n" for name in sorted(made)))
+        notes.flush()
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(notes, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            notes.seek(0)
+            if names := sorted(set(notes.read().split()) & _images_held()):
+                subprocess.run(["docker", "image", "rm", "--force", *names], capture_output=True, check=False)
+            notes.truncate(0)
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,7 @@ class Live:
         known = stack.get("torch") or {}
         self.stack_torch = known
         self.targets = stack.get("targets") or []
+        self.need = stack.get("memory_bytes") or 0
         self.driver = machine["driver"]
         self.torch, self.cuda = program["version"], program["cuda"]
         self.available, self.cuinit, self.said = program["available"], program["cuinit"], program["said"]

@@ -1,7 +1,8 @@
 """The rules about the live card, driver and torch. Pure: facts in, findings out.
 
 Codes are rows of the host's `data/rules/`, which explains each; a finding that `stops` means that no
-kernel of torch can run. What the machine says counts; where it differs from `stack.json`, that is told.
+kernel of torch can run, or that no card has the memory. What the machine says counts; where it differs from
+`stack.json`, that is told.
 """
 
 # Chips of embedded boards: their machine code serves no other chip, and they take that of no other.
@@ -42,7 +43,7 @@ def best_fit(codes, capability):
 
 
 def older(driver, floor):
-    """Whether a driver is surely older than `floor`; a branch (`525`) is older than none of its drivers."""
+    """Whether a driver is older than `floor`; none of a branch is older than the branch (`525`)."""
     have, need = numbers(driver), numbers(floor)
     return bool(have and need) and have < need
 
@@ -145,6 +146,21 @@ def other_card(live):
             yield finding("live-memory", "%d bytes on %s" % (has, card["name"]), "%d bytes" % min(needs))
 
 
+def less_memory(live):
+    """A card with less memory than the training was said to need: stops only when no other has enough."""
+    cards = live.kinds() if live.cuda else []
+    small = [card for card in cards if card["memory_bytes"] and card["memory_bytes"] < live.need]
+    for card in small:
+        found = "%s asked for, %s has %s" % (_gib(live.need), card["name"], _gib(card["memory_bytes"]))
+        fix = ["a smaller batch with gradient accumulation", "a card with more memory"]
+        needed = "a card with at least %s" % _gib(live.need)
+        yield finding("memory-too-small", found, needed, fix=fix, stops=len(small) == len(cards))
+
+
+def _gib(count):
+    return "%.1f GiB" % (count / float(1 << 30))
+
+
 def _same_card(target, card):
     names = (target.get("names") or []) + [target.get("name", "")]
     return _letters(card["name"]) in [_letters(name) for name in names]
@@ -159,7 +175,7 @@ def older_driver(live):
 
 
 LIVE = "torch.cuda.get_arch_list()"
-RULES = (no_start, no_kernel, other_torch, other_card, older_driver)
+RULES = (no_start, no_kernel, less_memory, other_torch, other_card, older_driver)
 
 
 def plain(version):

@@ -181,6 +181,20 @@ def test_what_was_allowed_fails_and_does_not_stop():
     assert judged(A100, stack={"allowed": True})["allowed"] is False
 
 
+def test_a_need_above_the_memory_of_every_card_stops():
+    small = {**A100, "name": "NVIDIA A100-SXM4-40GB", "memory_bytes": 42_949_672_960}
+    row = judged(small, stack={"memory_bytes": 60 << 30})
+    assert rules(row)[0] == ("memory-too-small", True)
+    assert row["status"] == "failed"
+    assert "60.0 GiB asked for, NVIDIA A100-SXM4-40GB has 40.0 GiB" in row["reason"]
+    beside = judged(small, A100, stack={"memory_bytes": 60 << 30})
+    assert (beside["status"], ("memory-too-small", False) in rules(beside)) == ("passed", True)
+    unknown = judged({**small, "memory_bytes": None}, stack={"memory_bytes": 60 << 30})
+    assert "memory-too-small" not in dict(rules(unknown))
+    assert "memory-too-small" not in dict(rules(judged(A100, stack={"memory_bytes": 60 << 30})))
+    assert "memory-too-small" not in dict(rules(judged(small, stack={"memory_bytes": None})))
+
+
 def test_a_stack_of_another_shape_is_unknown_never_a_crash(tmp_path, monkeypatch):
     (tmp_path / "stack.json").write_text('{"torch": [1], "targets": 7')
     assert (
