@@ -92,7 +92,7 @@ def _meaning(target: TargetReport) -> str:
 
 def _files(files: Sequence[FileFit]) -> list[str]:
     """Containers by word: torch file by file, the others by package, vendors' libraries in a line."""
-    own = [(f.path, f.containers) for f in files if f.owner == "torch" and not f.vendor]
+    own = [(_short(f.path), f.containers) for f in files if f.owner == "torch" and not f.vendor]
     others = sorted({f.owner or f.path for f in files if f.owner != "torch" and not f.vendor})
     for name in others:
         alike = [f.containers for f in files if (f.owner or f.path) == name and not f.vendor]
@@ -104,6 +104,11 @@ def _files(files: Sequence[FileFit]) -> list[str]:
     if vendors > 1:
         libraries = f"{vendors} libraries of vendors, which choose for themselves"
     return [*lines, f"  and {libraries}"] if vendors else lines
+
+
+def _short(path: str) -> str:
+    """The path as it stands in a wheel, for a file installed in an image."""
+    return path.rpartition("site-packages/")[2]
 
 
 def _has_card(report: CheckReport) -> bool:

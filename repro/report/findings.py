@@ -50,10 +50,15 @@ def finding_lines(finding: Finding, width: int, paint: Paint, *, full: bool = Fa
 def _alike(group: Together, width: int, paint: Paint) -> list[str]:
     """Several findings with one reason and one fix: what was found at each place."""
     lines = _head(group.first, group.first.why, width, paint)
-    found = [f"{f.where}: {f.found}" if f.where not in _OBVIOUS else f.found for f in group.findings]
+    found = [f.found if _is_named(f) else f"{f.where}: {f.found}" for f in group.findings]
     more = len(found) - _MOST_FOUND
     shown = [*found[:_MOST_FOUND], f"and {more} more"] if more > 1 else found
     return [*lines, *_field("found", shown, width), *_answer(group.first, width)]
+
+
+def _is_named(finding: Finding) -> bool:
+    """Whether what was found says the place itself, or the place says nothing."""
+    return finding.where in _OBVIOUS or finding.found.startswith(finding.where)
 
 
 def _notes(group: Together, width: int, paint: Paint) -> list[str]:

@@ -178,6 +178,10 @@ def test_what_could_not_be_read_is_unknown_and_names_the_file() -> None:
     assert examine(stack(cut), target("8.0")).verdict == "unknown"
     narrow = binary(path="pkg/old.so", problems=["is a 32-bit ELF file"])
     assert codes(unread_files(stack(narrow), target())) == ["file-32-bit"]
+    gone = ["libraries and symbols unknown: bytes 1 to 9 went by and were not kept"]
+    vendor = binary(path="nvidia/cudnn/lib/libcudnn_ops.so.9", owner="nvidia-cudnn-cu12", problems=gone)
+    assert codes(unread_files(stack(vendor), target())) == ["file-tables-unread"]
+    assert codes(unread_files(stack(binary(problems=gone)), target())) == ["file-unread"]
 
 
 def torch_files(*groups: ContainerGroup) -> BinaryFacts:

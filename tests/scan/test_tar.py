@@ -228,6 +228,29 @@ def test_a_library_too_large_to_keep() -> None:
     assert found.elf.needed
 
 
+@pytest.mark.parametrize("moved", [True, False])
+def test_names_that_a_tool_has_moved_to_the_end_are_kept(moved: bool) -> None:
+    """A tool that lengthens a search path moves dynamic table and names into a last segment of their own."""
+    size, dynamic = 400 * PIECE, 360 * PIECE
+    start = dynamic if moved else dynamic - PIECE
+    parts = [(1, 0, PIECE), (1, start, size - start), (2, dynamic, 0x200)]
+    head = bytearray(fat("two_tu.so")[:64])
+    struct.pack_into("<QQ", head, 32, 64, size - 64)
+    struct.pack_into("<HHHHH", head, 54, 56, len(parts), 64, 0, 0)
+    for kind, offset, length in parts:
+        head += struct.pack("<IIQQQQQQ", kind, 6, offset, offset, offset, length, length, 8)
+    passing = Passing(size)
+    passing.feed(bytes(head).ljust(PIECE, b"\0"))
+    for _ in range(399):
+        passing.feed(b"n" * PIECE)
+    assert passing.read(dynamic, 4) == b"nnnn"
+    if moved:
+        assert passing.read(370 * PIECE, 4) == b"nnnn"
+    else:
+        with pytest.raises(Unreadable):
+            passing.read(370 * PIECE, 4)
+
+
 def test_parts_that_were_not_kept_are_named() -> None:
     passing = Passing(200 * PIECE)
     for number in range(200):

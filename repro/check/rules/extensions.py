@@ -24,6 +24,7 @@ from repro.model.check import FileFit, Finding, Stack, Target
 
 # Libraries of other makers' cards: such a file is not for this card, and nothing is wrong with it.
 _FOREIGN = ("libamdhip", "librocm", "libhip", "libhsa-runtime", "libsycl", "libze_loader")
+_TABLES = "libraries and symbols unknown"  # how the reader says that the GPU code alone is known
 # Test programs that early wheels of torch brought along: nobody imports them.
 _TESTS = re.compile(r"(?:^|/)torch/(?:test|bin)/")
 _PER_CUDA = re.compile(r"(?P<stem>.*_cuda)(?P<version>\d{3})(?P<rest>\D.*)?")
@@ -43,10 +44,12 @@ def unread_files(stack: Stack, _: Target) -> Iterator[Finding]:
     """Findings on files that the reader could not read to the end."""
     for facts in stack.binaries:
         for problem in facts.problems:
+            said = f"{facts.path}: {problem}"
+            if is_vendor(facts) and problem.startswith(_TABLES):
+                yield finding("file-tables-unread", said, where=_where(facts))
+                continue
             code = "file-32-bit" if "32-bit" in problem else "file-unread"
-            yield finding(
-                code, f"{facts.path}: {problem}", where=_where(facts), fix="fetch its package again"
-            )
+            yield finding(code, said, where=_where(facts), fix="fetch its package again")
 
 
 def variants(stack: Stack, _: Target) -> Iterator[Finding]:

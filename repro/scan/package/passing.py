@@ -83,7 +83,8 @@ def _wanted(first: bytes, size: int) -> set[int]:
         return found | _pieces(0, _HEAD) | tail
     found |= _pieces(0, min(loads[0].offset + loads[0].size, _HEAD))
     found |= _pieces(dynamic.offset, dynamic.offset + PIECE)
-    return found | tail if any(part.offset > dynamic.offset for part in loads) else found
+    # A segment that begins at or behind the dynamic table was put there by a tool, with the names in it.
+    return found | tail if any(part.offset >= dynamic.offset for part in loads) else found
 
 
 def _pieces(start: int, end: int) -> set[int]:
