@@ -10,11 +10,13 @@ import click
 
 from repro.cli import options
 from repro.cli.answer import Answer
+from repro.errors import EXIT_USAGE, ReproError
 
 if TYPE_CHECKING:
     from repro.model.check import CheckReport, Package, Question
     from repro.report.findings import Depth
 
+_WORST_LAST = (0, 6, 1, EXIT_USAGE)
 # NAME, a version or a range, and how it was built after a colon: `flash-attn==2.5.8: compiled, nvcc 11.8`.
 _WITH = re.compile(
     r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:==)?\s*([<>=!~]?=?\s*[^:]*?)\s*(?::\s*(.*))?", re.DOTALL
@@ -64,9 +66,17 @@ def command(
     """Say whether a locked stack runs on a GPU, without having one.
 
     Looks at a bundle, a project, an image, wheels, or, with --torch and the like, at nothing but words.
+
+    \b
+      repro check --gpu a100-80gb --gpu h100             the project in this folder
+      repro check --torch 1.12.1 --gpu a100              no project at all
+      repro check --torch 2.3.0+cu121 --gpu l40s --driver 535.104.05 --with "flash-attn==2.5.8: wheel"
+      repro check --image my/image:tag --gpu a6000       what is really in an image
+      repro check --wheel ext.whl --torch 2.1.0 --gpu h200
+
     --verbose tells each finding in full, --quiet leaves notes out.
     Exit: 1 when it will fail on a target, 6 when it fails on none and is unknown on one, else 0.
-    """
+    """  # noqa: D301 - a real backspace: it keeps the lines that follow as they are
     from repro.pipeline import check
 
     if question:
@@ -129,12 +139,18 @@ def _questions(source: str, answer: Answer) -> int:
     reports = check.of_questions(text, "standard input" if source == "-" else source)
     first, second = next(reports), next(reports, None)
     if second is None:
+        if isinstance(first, ReproError):
+            raise first
         return _give(first, answer)
-    worst = 0
+    statuses = {0}
     for report in chain((first, second), reports):
-        print(msgspec.json.encode(check_document(report)).decode(), flush=True)
-        worst = max(worst, check.exit_status(report), key=(0, 6, 1).index)
-    return worst
+        if isinstance(report, ReproError):
+            document, status = {"schema": 1, "command": "check", "error": report.document()}, EXIT_USAGE
+        else:
+            document, status = check_document(report), check.exit_status(report)
+        print(msgspec.json.encode(document).decode(), flush=True)
+        statuses.add(status)
+    return max(statuses, key=_WORST_LAST.index)
 
 
 def _read(source: str) -> str:

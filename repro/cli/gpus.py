@@ -10,13 +10,13 @@ from repro.cli.answer import Answer
 @click.argument("name", nargs=-1)
 @options.answers
 def command(name: tuple[str, ...], answer: Answer) -> None:
-    r"""List the cards of the table, or show the one that a NAME means, in any spelling.
+    """List the cards of the table, or show the one that a NAME means, in any spelling.
 
     \b
       repro gpus A100-80GB
       repro gpus "NVIDIA H100 80GB HBM3"
       repro gpus "Some New Card (9.0)"     decided by its compute capability
-    """
+    """  # noqa: D301 - a real backspace: it keeps the lines that follow as they are
     from repro.report import gpus as report
     from repro.tables import gpus
 

@@ -76,7 +76,7 @@ class Commands(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", prog_name="repro", message="%(prog)s %(version)s")
 def cli() -> None:
-    r"""Package a PyTorch project before renting a GPU, run it anywhere, judge how runs diverge.
+    """Package a PyTorch project before renting a GPU, run it anywhere, judge how runs diverge.
 
     \b
       repro init                         guess the settings of the project in this folder
@@ -86,7 +86,7 @@ def cli() -> None:
 
     Exit status: 0 yes, 1 no (diverged, damaged), 2 usage, 3 surroundings, 4 the program failed,
     5 unreadable, 6 inconclusive, 7 incomparable or incomplete.
-    """
+    """  # noqa: D301 - a real backspace: it keeps the lines that follow as they are
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from repro import paths
 from repro.check.code.containers import judged, targets
 from repro.check.examine import examine
 from repro.check.known.archlist import arch_list
-from repro.check.words.question import questions, stack_and_target
+from repro.check.words.question import asked, stack_and_target
 from repro.check.words.target import target_from_words
 from repro.errors import ReproError
 from repro.events import Sink, silent, step
@@ -136,14 +136,22 @@ def of_words(wishes: Wishes) -> CheckReport:
     return judge(wishes.over(Stack(origin="words")), wishes.targets())
 
 
-def of_questions(text: str, where: str) -> Iterator[CheckReport]:
-    """The answers to the questions of a file, at least one, each when it is asked for; all are read first.
+def of_questions(text: str, where: str) -> Iterator[CheckReport | ReproError]:
+    """The answers to the questions of a file, at least one, each when it is asked for.
 
-    Raises:
-        question-unreadable: with the line and the key that cannot be read.
+    A question that cannot be read, or names what is no driver, has its error for an answer; the others stand.
     """
-    asked = [stack_and_target(question) for question in questions(text, where)]
-    return (judge(stack, [target]) for stack, target in asked)
+    return map(_answered, asked(text, where))
+
+
+def _answered(question: Question | ReproError) -> CheckReport | ReproError:
+    if isinstance(question, ReproError):
+        return question
+    try:
+        stack, target = stack_and_target(question)
+        return judge(stack, [target])
+    except ReproError as problem:
+        return problem
 
 
 def of_place(word: str, here: Path, wishes: Wishes, sink: Sink = silent) -> CheckReport:

@@ -387,6 +387,19 @@ def test_sizes_as_people_write_them(check, size: str) -> None:
     assert "memory-too-small" in {f["rule"] for f in found_in(said, 0)}
 
 
+def test_a_bad_question_among_good_ones_has_its_error(check, tmp_path: Path) -> None:
+    good = {"torch": {"spec": "torch==1.12.1", "index": "default"}, "gpu": "a100"}
+    bad = [json.dumps(good | {"torch": 5}), json.dumps(good | {"driver": "none of these"}), "not JSON"]
+    (tmp_path / "q.jsonl").write_text("\n".join([json.dumps(good), *bad, json.dumps(good)]) + "\n")
+    said = check("--question", "q.jsonl")
+    assert said.status == 2
+    answers = [json.loads(line) for line in said.out.splitlines()]
+    assert [one["error"]["code"] if "error" in one else one["targets"][0]["verdict"] for one in answers] == [
+        "will-fail", "question-unreadable", "target-driver", "question-unreadable", "will-fail",
+    ]  # fmt: skip
+    assert "q.jsonl:2" in answers[1]["error"]["found"][0]
+
+
 def test_a_question_may_begin_with_a_byte_order_mark(check, tmp_path: Path) -> None:
     text = '{"torch": {"spec": "torch==1.12.1", "index": "default"}, "gpu": {"name": "a100"}}'
     (tmp_path / "q.json").write_text(text, "utf-8-sig")

@@ -34,6 +34,7 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
     status, out, _ = _repro(name, "--help", capsys=capsys)
     assert status == 0
     assert len(out.splitlines()) > 5
+    assert "\\b" not in out
 
 
 def test_an_unknown_command_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> None:

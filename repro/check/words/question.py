@@ -73,7 +73,25 @@ def questions(text: str, where: str = "question") -> list[Question]:
     Raises:
         ReproError: `question-unreadable`, with the line.
     """
-    return [read_question(document, place) for place, document in _documents(text, where)]
+    found = asked(text, where)
+    for one in found:
+        if isinstance(one, ReproError):
+            raise one
+    return [one for one in found if isinstance(one, Question)]
+
+
+def asked(text: str, where: str = "question") -> list[Question | ReproError]:
+    """The questions of a file, and in place of one that cannot be read the reason, with its line."""
+    return [_read_one(document, place) for place, document in _documents(text, where)]
+
+
+def _read_one(document: object, place: str) -> Question | ReproError:
+    if isinstance(document, ReproError):
+        return document
+    try:
+        return read_question(document, place)
+    except ReproError as wrong:
+        return wrong
 
 
 def read_question(document: object, where: str = "question") -> Question:
@@ -165,12 +183,12 @@ def _documents(text: str, where: str) -> Iterator[tuple[str, Any]]:
         return
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
-        raise _unreadable(where, "the file is empty")
+        yield where, _unreadable(where, "the file is empty")
     for number, line in lines:
         try:
             yield f"{where}:{number}", json.loads(line)
         except (ValueError, RecursionError) as wrong:
-            raise _unreadable(f"{where}:{number}", str(wrong)) from None
+            yield f"{where}:{number}", _unreadable(f"{where}:{number}", str(wrong))
 
 
 def _text(value: str | float | None) -> str:
