@@ -1,7 +1,10 @@
 """One stack on one target: all rules are asked, the verdict is the worst outcome of their findings."""
 
+from msgspec.structs import replace
+
 from repro.check.code.containers import fits
 from repro.check.finding import rule_rows
+from repro.check.rules.chosen import chosen_files
 from repro.check.rules.order import RULES
 from repro.model.check import Finding, Fit, Stack, Target, TargetReport
 
@@ -12,6 +15,7 @@ _ORDER: tuple[Fit, ...] = ("will-fail", "unknown", "risky", "runs-after-jit", "r
 def examine(stack: Stack, target: Target) -> TargetReport:
     """The verdict for `target`, with every finding."""
     findings = [found for rule in RULES for found in rule(stack, target)]
+    loaded = {facts.path for facts in chosen_files(stack, target)}
     return TargetReport(
         gpu=target.gpu or target.asked,
         name=target.name,
@@ -19,7 +23,7 @@ def examine(stack: Stack, target: Target) -> TargetReport:
         driver=target.driver,
         verdict=verdict_of(findings),
         findings=findings,
-        files=fits(stack.binaries, target),
+        files=[replace(fit, loaded=fit.path in loaded) for fit in fits(stack.binaries, target)],
     )
 
 

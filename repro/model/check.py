@@ -199,12 +199,14 @@ class FileFit(Record, kw_only=True):
     """How the containers of one file fit a target: number of containers by word.
 
     Words: exact, compat (same major, lower minor), jit (from PTX), jitlink (relinked at load), none.
+    A file is not `loaded` where its package has another one for this CUDA or card: then it is listed alone.
     """
 
     path: str
     owner: str
     containers: dict[str, int]
     vendor: bool = False
+    loaded: bool = True
 
 
 class TargetReport(Record, kw_only=True):

@@ -92,10 +92,11 @@ def _meaning(target: TargetReport) -> str:
 
 def _files(files: Sequence[FileFit]) -> list[str]:
     """Containers by word: torch file by file, the others by package, vendors' libraries in a line."""
-    own = [(_short(f.path), f.containers) for f in files if f.owner == "torch" and not f.vendor]
-    others = sorted({f.owner or f.path for f in files if f.owner != "torch" and not f.vendor})
+    loaded = [f for f in files if f.loaded and not f.vendor]
+    own = [(_short(f.path), f.containers) for f in loaded if f.owner == "torch"]
+    others = sorted({f.owner or f.path for f in loaded if f.owner != "torch"})
     for name in others:
-        alike = [f.containers for f in files if (f.owner or f.path) == name and not f.vendor]
+        alike = [f.containers for f in loaded if (f.owner or f.path) == name]
         own.append((name, {word: sum(c.get(word, 0) for c in alike) for word in _WORDS}))
     rows = [(name, *(str(counts.get(word, 0)) for word in _WORDS)) for name, counts in own]
     vendors = sum(1 for f in files if f.vendor)

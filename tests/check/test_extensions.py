@@ -3,7 +3,8 @@
 import pytest
 
 from repro.check import examine
-from repro.check.rules.extensions import chosen_files, code_of_extensions, unread_files, variants
+from repro.check.rules.chosen import chosen_files
+from repro.check.rules.extensions import code_of_extensions, unread_files, variants
 from repro.check.rules.symbols import cuda_runtime, floors, readable, symbols_of_torch
 from repro.model.binary import BinaryFacts, ContainerGroup, ElfFacts, GpuCode
 from repro.model.check import Stack, Target, Torch
@@ -168,6 +169,27 @@ def test_files_for_other_makers_cards_are_left_alone() -> None:
     assert not chosen_files(stack(rocm))
     assert examine(stack(rocm), target("8.0")).files[0].containers == {"none": 1}, "listed all the same"
     assert not list(symbols_of_torch(stack(rocm), target()))
+
+
+@pytest.mark.parametrize(
+    ("capability", "taken"), [("8.0", "cuda118.so"), ("7.0", "cuda118_nocublaslt.so"), ("12.0", "cuda118.so")]
+)
+def test_of_two_files_for_one_cuda_the_card_decides(capability, taken) -> None:
+    """bitsandbytes 0.41.3 has a second file for each CUDA, for cards without the faster library."""
+    files = [
+        binary(group("sm_75", "sm_80"), path=f"bitsandbytes/libbitsandbytes_cuda{version}.so", owner="bnb")
+        for version in ("117", "118", "121")
+    ]
+    files += [
+        binary(group("sm_60", "sm_70"), path=f"bitsandbytes/libbitsandbytes_cuda{version}_nocublaslt.so")
+        for version in ("117", "118", "121")
+    ]
+    found = examine(stack(*files), target(capability))
+    assert [file.path for file in found.files if file.loaded] == [f"bitsandbytes/libbitsandbytes_{taken}"]
+    assert len(found.files) == 6, "the others are listed"
+    failed = [f for f in found.findings if f.rule == "extension-no-code"]
+    assert len(failed) == (capability == "12.0")
+    assert not [f for f in found.findings if f.rule == "variant-missing"]
 
 
 def test_what_could_not_be_read_is_unknown_and_names_the_file() -> None:

@@ -1,9 +1,7 @@
 """Compiled files that were read, torch's own kernels aside: whether their GPU code fits the card."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
+from collections.abc import Iterator
 
 from repro.check.code.containers import (
     chip,
@@ -19,20 +17,16 @@ from repro.check.code.containers import (
     usable,
 )
 from repro.check.finding import finding
+from repro.check.rules.chosen import Family, chosen_files, families
 from repro.model.binary import BinaryFacts
 from repro.model.check import FileFit, Finding, Stack, Target
 
-# Libraries of other makers' cards: such a file is not for this card, and nothing is wrong with it.
-_FOREIGN = ("libamdhip", "librocm", "libhip", "libhsa-runtime", "libsycl", "libze_loader")
 _TABLES = "libraries and symbols unknown"  # how the reader says that the GPU code alone is known
-# Test programs that early wheels of torch brought along: nobody imports them.
-_TESTS = re.compile(r"(?:^|/)torch/(?:test|bin)/")
-_PER_CUDA = re.compile(r"(?P<stem>.*_cuda)(?P<version>\d{3})(?P<rest>\D.*)?")
 
 
 def code_of_extensions(stack: Stack, target: Target) -> Iterator[Finding]:
     """Findings on GPU code in files other than torch's kernels, each file by its own containers."""
-    chosen = chosen_files(stack)
+    chosen = chosen_files(stack, target)
     fitting = {facts.owner for facts in chosen if _serves(facts, target)}
     for facts in chosen:
         found = file_fit(facts, target)
@@ -54,54 +48,22 @@ def unread_files(stack: Stack, _: Target) -> Iterator[Finding]:
 
 def variants(stack: Stack, _: Target) -> Iterator[Finding]:
     """Findings on packages that bring one file for each CUDA version, where torch's version has none."""
-    for owner, family in _families(stack.binaries):
-        if stack.torch.tag != "cpu" and not _of_cuda(family, stack.torch.cuda):
-            yield _no_variant(owner, family, stack)
+    for family in families(stack.binaries):
+        if stack.torch.tag != "cpu" and not family.of_cuda(stack.torch.cuda):
+            yield _no_variant(family, stack)
 
 
-def chosen_files(stack: Stack) -> list[BinaryFacts]:
-    """Files that this stack would load: no other maker's, and of one file per CUDA version torch's only."""
-    left_out = {facts.path for facts in stack.binaries if _TESTS.search(facts.path)}
-    for _, family in _families(stack.binaries):
-        taken = _of_cuda(family, stack.torch.cuda)
-        left_out |= {facts.path for facts in family.values() if facts is not taken}
-    return [facts for facts in stack.binaries if facts.path not in left_out and not is_foreign(facts)]
-
-
-def is_foreign(facts: BinaryFacts) -> bool:
-    """Whether the file is linked against the libraries of another maker's cards."""
-    return facts.elf is not None and any(name.startswith(_FOREIGN) for name in facts.elf.needed)
-
-
-def _families(binaries: Iterable[BinaryFacts]) -> list[tuple[str, dict[str, BinaryFacts]]]:
-    """Files of one name but for a CUDA version, `libx_cuda118.so` and `libx_cuda121.so`, by `118`."""
-    found: dict[tuple[str, str], dict[str, BinaryFacts]] = defaultdict(dict)
-    owners: dict[tuple[str, str], str] = {}
-    for facts in binaries:
-        path = PurePosixPath(facts.path)
-        match = _PER_CUDA.fullmatch(path.name)
-        if match and not is_foreign(facts):
-            key = (str(path.parent), match["stem"])
-            found[key][match["version"]] = facts
-            owners[key] = facts.owner
-    return [(owners[key], family) for key, family in found.items() if len(family) > 1]
-
-
-def _of_cuda(family: dict[str, BinaryFacts], cuda: str) -> BinaryFacts | None:
-    return family.get("".join(cuda.split(".")[:2]))
-
-
-def _no_variant(owner: str, family: dict[str, BinaryFacts], stack: Stack) -> Finding:
-    names = ", ".join(f"{version[:-1]}.{version[-1]}" for version in sorted(family))
+def _no_variant(family: Family, stack: Stack) -> Finding:
+    names = ", ".join(f"{version[:-1]}.{version[-1]}" for version in family.files)
     cuda = stack.torch.cuda
-    same_major = any(version[:-1] == cuda.split(".")[0] for version in family)
+    same_major = any(version[:-1] == cuda.split(".")[0] for version in family.files)
     code = "variant-missing" if cuda and not same_major else "variant-unknown"
-    name = owner or "the package"
+    name = family.owner or "the package"
     return finding(
         code,
         f"{name} has a file for CUDA {names}, torch is for CUDA {cuda or '(unknown)'}",
         needed=f"a file for CUDA {cuda}" if cuda else "the CUDA version of torch",
-        where=_where(next(iter(family.values()))),
+        where=_where(family.first),
         fix=[f"lock a torch built for CUDA {names.replace(', ', ' or ')}", f"or another release of {name}"],
     )
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from repro.check.code.containers import is_vendor
 from repro.check.finding import finding
-from repro.check.rules.extensions import chosen_files
+from repro.check.rules.chosen import chosen_files
 from repro.model.binary import BinaryFacts, ElfFacts
 from repro.model.check import Finding, Stack, Target
 from repro.tables.read import table
