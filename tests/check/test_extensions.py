@@ -80,7 +80,7 @@ def test_no_card_no_finding() -> None:
     assert not list(code_of_extensions(stack(binary(group("sm_30"))), Target()))
 
 
-def test_a_file_for_newer_cards_beside_one_that_fits_is_a_risk() -> None:
+def test_a_file_for_other_cards_beside_one_that_fits_is_no_fault() -> None:
     plain = binary(group("sm_80"), path="pkg/_C.so")
     hopper = binary(group("sm_90a", count=6), path="pkg/_C_90a.so")
     assert codes(code_of_extensions(stack(plain, hopper), target("8.0"))) == ["extension-newer-cards"]
@@ -88,7 +88,9 @@ def test_a_file_for_newer_cards_beside_one_that_fits_is_a_risk() -> None:
         "it is all there is"
     )
     older = binary(group("sm_75"), path="pkg/_C_75.so")
-    assert codes(code_of_extensions(stack(plain, older), target("8.0"))) == ["extension-no-code"]
+    assert codes(code_of_extensions(stack(plain, older), target("8.0"))) == ["extension-other-cards"]
+    assert examine(stack(plain, hopper), target("8.0")).verdict == "runs"
+    assert examine(stack(plain, older), target("8.0")).verdict == "risky"
 
 
 def test_ptx_needs_a_driver_that_knows_its_language() -> None:

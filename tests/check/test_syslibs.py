@@ -126,6 +126,17 @@ def test_a_library_that_only_packages_have_counts_wherever_it_lies() -> None:
     )
 
 
+def test_what_torch_has_loaded_serves_files_linked_with_it() -> None:
+    """torchaudio 2.9.1 asks for libgomp.so.1: torch 2.9.1 has it by that name, 1.13.1 by one of its own."""
+    audio = elf("torchaudio/_torchaudio.so", "libtorch.so", "libgomp.so.1")
+    torch = elf("torch/lib/libtorch.so", soname="libtorch.so")
+    renamed = elf("torch/lib/libgomp-a34b3233.so.1", soname="libgomp-a34b3233.so.1")
+    assert not judged(audio, torch, elf("torch/lib/libgomp.so.1", soname="libgomp.so.1"))
+    assert set(judged(audio, torch, renamed)) == {"system-library"}
+    stranger = elf("other/_C.so", "libgomp.so.1")
+    assert set(judged(stranger, elf("torch/lib/libgomp.so.1"))) == {"system-library"}
+
+
 def test_optional_files_do_not_stop_anything() -> None:
     media = elf("torchaudio/lib/_torchaudio_ffmpeg.so", "libavcodec.so.58", owner="torchaudio")
     assert set(judged(media)) == {"system-library-optional"}

@@ -30,6 +30,10 @@ class Files:
         found = next((f for place in places if (f := self._at.get((place, name)))), None)
         return found or (None if debian_package(name) else self._named.get(name))
 
+    def comes_with_torch(self, name: str) -> bool:
+        """Whether torch has loaded a library of that name before a file linked with torch asks for it."""
+        return any(at == name and folder.endswith("torch/lib") for folder, at in self._at)
+
     def loaded(self, modules: Iterable[BinaryFacts]) -> list[Found]:
         """The modules and all that they ask for, and so on, each with the folders searched for it."""
         waiting: list[Found] = [(facts, search_path(facts)) for facts in modules]

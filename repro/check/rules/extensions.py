@@ -80,13 +80,14 @@ def _judge(facts: BinaryFacts, found: FileFit, target: Target, alone: bool) -> I
 
 
 def _nothing(facts: BinaryFacts, found: FileFit, target: Target, alone: bool) -> Finding:
-    """No container serves the card: a fault, unless the file is the package's part for newer cards."""
+    """No container serves the card: a fault where no other file of its package does, else a part."""
     if is_vendor(facts):
         return _tell("vendor-no-code", facts, found, target)
+    if alone:
+        return _tell("extension-no-code", facts, found, target)
     archs = [int(re.sub(r"\D", "", name)) for name in targets(facts)]
     newer = all(arch > chip(target.capability) for arch in archs)
-    code = "extension-newer-cards" if newer and not alone else "extension-no-code"
-    return _tell(code, facts, found, target)
+    return _tell("extension-newer-cards" if newer else "extension-other-cards", facts, found, target)
 
 
 def _by_driver(facts: BinaryFacts, found: FileFit, target: Target) -> Iterator[Finding]:
@@ -119,7 +120,7 @@ def _tell(
 def _fixes(code: str, facts: BinaryFacts, target: Target, needed: str) -> list[str]:
     if code.startswith("ptx-"):
         return [needed or "a newer driver"]
-    if code.endswith(("-partly", "-jit", "-cards")):
+    if code.endswith(("-partly", "-jit", "-newer-cards")):
         return []
     name = facts.owner or facts.path
     return [

@@ -15,6 +15,8 @@ from repro.tables.systemlibs import comes_from, debian_package, is_optional, lib
 # What Python imports: `_C.so`, `cv2.abi3.so`, `x.cpython-310-x86_64-linux-gnu.so`; libraries are `lib*`.
 _MODULE = re.compile(r"(?!lib)\w+(?:\.abi3|\.cpython-[\w-]+|\.pypy[\w-]+)?\.so$")
 
+_OF_TORCH = ("libtorch", "libc10")
+
 
 def system_libraries(stack: Stack, _: Target) -> Iterator[Finding]:
     """Findings on libraries that neither the packages nor the base image bring, by package and kind."""
@@ -43,6 +45,8 @@ class _Around:
         if any(comes_from(name, "foreign") for name in wanted):
             return []
         left = [name for name in wanted if name not in self.added and not self.files.find(name, places)]
+        if any(name.startswith(_OF_TORCH) for name in wanted):
+            left = [name for name in left if not self.files.comes_with_torch(name)]
         return [name for name in left if not self._is_there(name)]
 
     def _is_there(self, name: str) -> bool:
