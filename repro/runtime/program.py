@@ -49,33 +49,46 @@ class Program:
     """One run of a command."""
 
     def __init__(self, argv, cwd, env, log):
+        self.argv = argv
+        self.cwd = cwd
+        self.env = env
         self.log = log
         self.peak = HostPeak()
         self.asked = []
         self.asked_at = None
         self.note = ""
         self.echo = True
-        stdin = subprocess.DEVNULL if sys.stdin is None or sys.stdin.isatty() else None
-        self.process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=env,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            preexec_fn=os.setpgrp,
-        )
+        self.process = None
 
     def run(self):
-        """Wait for the end and return it; SIGINT and SIGTERM that reach us reach the whole group."""
+        """Wait for the end and return it; SIGINT and SIGTERM that reach us reach the whole group.
+
+        They are listened for before the program is there, so that none can end us and leave it behind.
+        """
         before = {s: signal.signal(s, self._forward) for s in FORWARDED}
         try:
+            self._start()
             self._watch()
             return Ending(self.process.wait(), self.asked, self.note)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            self.process.stdout.close()
+            if self.process:
+                self.process.stdout.close()
+
+    def _start(self):
+        stdin = subprocess.DEVNULL if sys.stdin is None or sys.stdin.isatty() else None
+        self.process = subprocess.Popen(
+            self.argv,
+            cwd=self.cwd,
+            env=self.env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            preexec_fn=os.setpgrp,
+        )
+        if self.asked:  # while it was being started
+            self._tell(signal.SIGKILL if len(self.asked) > 1 else getattr(signal, self.asked[0]))
 
     def _forward(self, number, _frame):
         # A second request is a wish to have it over.
@@ -85,6 +98,8 @@ class Program:
         self._tell(strong)
 
     def _tell(self, number):
+        if self.process is None:
+            return
         try:
             os.killpg(self.process.pid, number)
         except OSError as problem:

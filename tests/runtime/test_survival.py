@@ -72,6 +72,43 @@ def test_signal_reaches_the_program_and_the_record_is_closed(rt, tmp_path, numbe
         assert attempt.lines()[-1]["status"] == "stopped"
 
 
+def test_a_wish_at_any_moment_of_the_start_leaves_no_program_behind(rt, tmp_path):
+    for number in range(12):
+        pid = tmp_path / f"pid-{number}"
+        process = start(rt, tmp_path / f"run-{number}", "sh", "-c", f"echo $$ > {pid}; exec sleep 600")
+        time.sleep(0.04 * number)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode in (130, -signal.SIGINT)
+        if pid.exists() and (left := pid.read_text().strip()):
+            assert not Path(f"/proc/{left}").exists(), f"the program goes on after {0.04 * number:.2f} s"
+
+
+BETWEEN = """
+import io, os, signal, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from runtime import program
+started = subprocess.Popen
+
+def interrupted(*words, **options):
+    process = started(*words, **options)
+    os.kill(os.getpid(), signal.SIGINT)
+    return process
+
+program.subprocess.Popen = interrupted
+one = program.Program(["sleep", "600"], "/", dict(os.environ), io.BytesIO())
+ending = one.run()
+print(ending.code, ending.asked, one.process.poll())
+"""
+
+
+def test_a_wish_between_start_and_watch_reaches_the_program(rt):
+    said = subprocess.run(
+        [sys.executable, "-c", BETWEEN, rt.runtime.parent], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert said.stdout == "130 ['SIGINT'] -2\n", said.stderr
+
+
 def test_program_that_ignores_the_wish_is_killed_at_the_second(rt, tmp_path):
     ready = tmp_path / "ready"
     stubborn = f"trap '' INT TERM; touch {ready}; while :; do sleep 0.1; done"
