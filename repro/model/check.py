@@ -46,7 +46,8 @@ class Extra(Record, kw_only=True):
     Attributes:
         how: the words given, `compiled in docker build, nvcc 11.3`; what follows was read from them.
         built: from `source` or taken as a `wheel`; empty when not said.
-        nvcc: toolkit it was compiled with; `for_torch`: torch it was made for, `1.9.1+cu111`.
+        nvcc: toolkit it was compiled with; `gcc`: host compiler beside it, `11` or `9.4`.
+        for_torch: torch it was made for, `1.9.1+cu111`.
         archs: targets that its code is said to have, `sm_80`, `compute_86`; None when not said.
     """
 
@@ -55,6 +56,7 @@ class Extra(Record, kw_only=True):
     how: str = ""
     built: Literal["", "source", "wheel"] = ""
     nvcc: str = ""
+    gcc: str = ""
     for_torch: str = ""
     archs: list[str] | None = None
     where: str = ""

@@ -61,8 +61,8 @@ KERNELS = [
     ("torch==9.0+cu130", A100, None, "unknown", "torch-not-in-table"),
     ("torch==2.16.0.dev20261101+cu132", A100, None, "runs", "torch-code-inferred"),
     ("torch==2.17.0.dev20270301+cu140", A100, None, "unknown", "torch-not-in-table"),
-    ("torch==0.4.1", A100, "default", "risky", "torch-text-at-best"),
-    ("torch==0.4.1", V100, "default", "unknown", "torch-not-in-table"),
+    ("torch==0.3.1", A100, "default", "risky", "torch-text-at-best"),
+    ("torch==0.3.1", V100, "default", "unknown", "torch-not-in-table"),
 ]
 
 

@@ -247,6 +247,10 @@ def test_a_fix_names_a_release_that_was_built_for_the_torch() -> None:
         ({"name": "flash_attn", "version": "2.5.8"}, "7.5", "extra-needs-newer-card"),
         ({"name": "flash-attn", "version": "2.5.8", "how": "compiled"}, "7.5", "extra-needs-newer-card"),
         ({"name": "flash-attn", "version": "2.5.8", "how": "prebuilt wheel"}, "12.0", "extra-no-code"),
+        ({"name": "flash-attn", "version": "1.0.9"}, "6.1", "extra-needs-newer-card"),
+        ({"name": "vllm", "version": "0.2.0"}, "6.0", "extra-needs-newer-card"),
+        ({"name": "sageattention", "version": "2.1.1"}, "7.5", "extra-needs-newer-card"),
+        ({"name": "FlashMLA"}, "8.9", "extra-needs-newer-card"),
         ({"name": "spam-ops", "how": "prebuilt wheel"}, "12.0", "extra-code-unknown"),
         ({"name": "spam-ops", "how": "compiled"}, "8.0", "extra-code-unknown"),
         ({"name": "spam-ops", "how": "wheel, stops at sm_90"}, "12.0", "extra-no-code"),
@@ -271,6 +275,7 @@ def test_code_for_the_card(extra, gpu, expected) -> None:
         ({"name": "flash-attn", "version": "2.5.8", "how": "prebuilt wheel"}, "8.0"),
         ({"name": "flash-attn", "version": "2.5.8", "how": "compiled"}, "9.0"),
         ({"name": "kornia"}, "12.0"),
+        ({"name": "vllm", "version": "0.8.5", "how": "compiled on the same machine"}, "7.0"),
     ],
 )
 def test_nothing_against_the_card(extra, gpu) -> None:
@@ -301,6 +306,10 @@ def test_old_flash_attention_ran_on_turing() -> None:
         ({"name": "spam-ops", "how": "manylinux_2_28 wheel"}, "2.17", {"extra-glibc"}),
         ({"name": "spam-ops", "how": "manylinux2014 wheel"}, "2.17", set()),
         ({"name": "spam-ops", "how": "third-party wheel"}, "no version", set()),
+        ({"name": "spam-ops", "how": "wheel, needs GLIBC_2.32"}, "2.31", {"extra-glibc"}),
+        ({"name": "spam-ops", "how": "wheel, requires glibc >= 2.29"}, "2.31", set()),
+        ({"name": "pyg-lib", "version": "0.5.0+pt27cu128", "how": "wheel"}, "2.31", {"extra-glibc"}),
+        ({"name": "pyg-lib", "version": "0.4.0+pt27cu128", "how": "wheel"}, "2.31", set()),
     ],
 )
 def test_the_c_library(extra, glibc, expected) -> None:

@@ -37,7 +37,7 @@ def test_the_file_for_the_cuda_of_torch(version, torch, gpu, verdict, rule):
 
 def test_a_release_with_the_file_is_named():
     _, findings = bitsandbytes("0.42.0", "torch==2.5.1+cu124", "H200")
-    assert findings["extra-no-variant"].fix[0] == "bitsandbytes==0.43.3 or newer"
+    assert findings["extra-no-variant"].fix[0] == "bitsandbytes==0.43.1 or newer"
 
 
 CONDA = [

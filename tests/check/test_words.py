@@ -3,6 +3,7 @@
 import pytest
 
 from repro.check import examine, read_question, stack_and_target, torch_from_words
+from repro.check.words.compiler import host_compiler_in
 from repro.check.words.extra import extra_from_words
 from repro.check.words.extra_targets import targets_of
 from repro.check.words.surroundings import (
@@ -88,6 +89,33 @@ def test_a_machine(read, text, meant):
 
 def test_the_words_about_a_driver_may_say_its_cuda():
     assert driver_cuda_in("", "535.54.03 (CUDA 12.2)") == "12.2"
+
+
+HOSTS = [
+    ("setup.py, nvcc 10.2, gcc 9", "9"),
+    ("gcc (GCC) 11.2.0, nvcc 10.1", "11.2"),
+    ("g++-12 and CUDA 12.1", "12"),
+    ("gcc (Ubuntu 9.4.0-1ubuntu1~20.04.1) 9.4.0", "9.4"),
+    ("GCC version: 13.3.0", "13.3"),
+    ("gcc 7 beside gcc 11", ""),
+    ("compiled, nvcc 11.8", ""),
+]
+
+
+@pytest.mark.parametrize(("words", "gcc"), HOSTS)
+def test_the_compiler_behind_nvcc(words, gcc):
+    assert host_compiler_in(words) == gcc
+
+
+def test_a_file_that_asks_for_a_runtime_is_for_its_cuda():
+    asked = {"wheel, needs libcudart.so.11.0": "+cu11", "ImportError: libcudart.so.10.1": "+cu101"}
+    for how, made in asked.items():
+        assert extra_from_words(Package(name="x", version="", how=how)).for_torch == made
+
+
+def test_cuda_packages_of_conda_are_named_without_a_point():
+    assert torch_from_words("pytorch=0.4.1 cuda92", "conda:pytorch").cuda == "9.2"
+    assert torch_from_words("torch (CUDA 12 build)").cuda == "12"
 
 
 BUILDS = [

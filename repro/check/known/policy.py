@@ -21,7 +21,8 @@ class Known(Record, kw_only=True):
         gpu: it has code for cards; cuda_only: without CUDA it has nothing to offer.
         source_only: the package index has no Linux wheel of it.
         fetches: its setup takes a prebuilt file from the release page where one fits.
-        lowest: capability below which releases from `lowest_since` on have no kernels.
+        lowest: capability below which releases from `lowest_since` on have no kernels;
+            lowest_before: the same for older releases, empty when unknown.
         numpy2: first release built for NumPy 2.
     """
 
@@ -35,6 +36,7 @@ class Known(Record, kw_only=True):
     fetches: bool = False
     lowest: str = ""
     lowest_since: str = ""
+    lowest_before: str = ""
     numpy2: str = ""
 
 
@@ -71,7 +73,8 @@ class Fault(Record, kw_only=True):
 
 def known(name: str) -> Known | None:
     """The package of this name, in any spelling; None when it is not in the table."""
-    return _packages().get(canonicalize_name(name))
+    canonical = canonicalize_name(name)
+    return _packages().get(canonical) or _joined().get(canonical.replace("-", ""))
 
 
 def prebuilt(name: str) -> list[Prebuilt]:
@@ -83,7 +86,8 @@ def prebuilt_of(name: str, version: str) -> Prebuilt | None:
     """Prebuilt files of one release; None when the version is not exact or not in the table."""
     asked = exact(version)
     rows = prebuilt(name) if asked else []
-    return next((row for row in rows if asked and Version(row.since) <= asked <= Version(row.until)), None)
+    bare = Version(asked.public) if asked else None
+    return next((row for row in rows if bare and Version(row.since) <= bare <= Version(row.until)), None)
 
 
 def faults(name: str, version: str, capability: str) -> list[Fault]:
@@ -119,6 +123,12 @@ def exact(version: str) -> Version | None:
         return None
 
 
+def lowest_of(row: Known, version: str) -> str:
+    """The capability that a release starts at; empty when nothing is known of it."""
+    older = row.lowest_since and surely_before(version, row.lowest_since)
+    return row.lowest_before if older else row.lowest
+
+
 def surely_from(version: str, first: str) -> bool:
     """Whether whatever the words allow is at least the release `first`."""
     one = exact(version)
@@ -147,6 +157,12 @@ def _specifiers(version: str) -> SpecifierSet:
 @cache
 def _packages() -> dict[str, Known]:
     return {row.name: row for row in msgspec.convert(table("extensions")["package"], list[Known])}
+
+
+@cache
+def _joined() -> dict[str, Known]:
+    """Packages by their names without dashes, as people write them: `FlashMLA`, `torchscatter`."""
+    return {name.replace("-", ""): row for name, row in _packages().items()}
 
 
 @cache

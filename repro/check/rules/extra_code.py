@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from repro.check.code.containers import chip
 from repro.check.code.serving import in_words, serving
 from repro.check.finding import finding
-from repro.check.known.policy import Known, Prebuilt, faults, prebuilt_of, surely_before, version_for
+from repro.check.known.policy import Known, Prebuilt, faults, lowest_of, prebuilt_of, version_for
 from repro.check.known.variants import variants
 from repro.check.rules.extras import is_locked, is_prebuilt, mentioned, minor, name_of, place_of
 from repro.check.words.extra_targets import may_reach, targets_of
@@ -36,15 +36,14 @@ def code_of_extras(stack: Stack, target: Target) -> Iterator[Finding]:
 
 def _too_old(extra: Extra, row: Known | None, target: Target) -> list[Finding]:
     """The card is below what the package's kernels start at."""
-    if row is None or not row.lowest or chip(target.capability) >= chip(row.lowest):
-        return []
-    if row.lowest_since and surely_before(extra.version, row.lowest_since):
+    lowest = lowest_of(row, extra.version) if row else ""
+    if row is None or not lowest or chip(target.capability) >= chip(lowest):
         return []
     return [
         _tell(
             "extra-needs-newer-card", extra, f"{name_of(extra)} on a card of {target.capability}",
-            f"capability {row.lowest} or newer",
-            [f"leave {extra.name} out", f"a card of {row.lowest} or newer"], row.source,
+            f"capability {lowest} or newer",
+            [f"leave {extra.name} out", f"a card of {lowest} or newer"], row.source,
         )
     ]  # fmt: skip
 

@@ -20,6 +20,10 @@ from repro.model.check import Extra, Finding, Stack, Target
 from repro.tables.read import table
 
 _MANYLINUX = re.compile(r"manylinux(?:_(\d+)_(\d+)|(1|2010|2014))(?!\d)")
+# `needs GLIBC_2.32`, `requires glibc >= 2.29`, `version `GLIBC_2.33' not found`: what a file asks for.
+_ASKS = re.compile(
+    r"(?:GLIBC_|(?:need|requir|want|ask)\w*(?: for)? g?libc\s*(?:>=\s*)?)(2\.\d{1,2})", re.IGNORECASE
+)
 _PYTHON = re.compile(r"\bcp3\d{1,2}\b")
 _MACHINE = re.compile(r"(?:x86_64|aarch64|win_amd64|ppc64le)")
 _LEGACY = {"1": "2.5", "2010": "2.12", "2014": "2.17"}
@@ -81,6 +85,9 @@ def _glibc(extra: Extra, row: Known | None) -> tuple[str, str]:
     tag = _MANYLINUX.search(extra.how)
     if tag:
         return (f"{tag[1]}.{tag[2]}" if tag[1] else _LEGACY[tag[3]]), "the platform tag of the wheel"
+    asked = _ASKS.findall(extra.how)
+    if asked:
+        return max(asked, key=_numbers), "the version of its symbols, as said"
     for system in table("systems")["system"]:
         said = re.search(rf"\b{re.escape(system['name'])}\b", extra.how, re.IGNORECASE)
         if said and _numbers(system["glibc"]) >= _THREADS_MOVED:

@@ -14,8 +14,8 @@ from repro.check.rules.named import ASK_TORCH
 from repro.model.check import Finding, Stack, Target, Torch
 from repro.tables.toolkits import toolkit
 
-# Newest toolkit of wheels before the first release of the table: torch 0.4.1 had a build for CUDA 9.2.
-_LAST_BEFORE_TABLE = "9.2"
+# Newest toolkit of wheels before the first release of the table: torch 0.3.1 had a build for CUDA 9.1.
+_LAST_BEFORE_TABLE = "9.1"
 _GIVE_LIST = 'repro check --arch-list "sm_80 sm_90"'
 
 

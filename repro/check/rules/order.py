@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from repro.check.rules import (
     aarch64,
+    conda_variant,
     doubts,
     drivers,
     extensions,
@@ -13,6 +14,7 @@ from repro.check.rules import (
     extra_variants,
     faults,
     host,
+    host_compiler,
     kernels,
     memory,
     named,
@@ -41,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     wheels.release_exists,
     wheels.build_exists,
     wheels.conda_build_exists,
+    conda_variant.variant_by_machine,
     wheels.c_library,
     wheels.index_has_build,
     wheels.cpu_build,
@@ -82,11 +85,13 @@ RULES: tuple[Rule, ...] = (
     extra_variants.file_for_torch,
     nvcc.compilers,
     nvcc.built_without_card,
+    host_compiler.host_compiler,
     written.written_targets,
     sources.leftovers,
     sources.loose_kernels,
     sources.extensions_at_run,
     runtime_kernels.triton_kernels,
+    runtime_kernels.triton_named,
     runtime_kernels.compilers_at_run,
     # Does it compute what is asked?
     faults.known_faults,

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from repro.check.finding import finding
 from repro.check.rules.toolchain import facts, has_compiler, nvcc_of, places
 from repro.model.check import Finding, SourceFact, Stack, Target
@@ -36,6 +38,16 @@ def triton_kernels(stack: Stack, target: Target) -> Iterator[Finding]:
         )
     if target.capability:
         yield from _assembler(found, stack, target)
+
+
+def triton_named(stack: Stack, target: Target) -> Iterator[Finding]:
+    """Findings on a triton that the words name: it is meant to be used, and its ptxas must know the card."""
+    rows = table("triton_ptxas")["triton"]
+    for extra in stack.extras if target.capability and not facts(stack, "triton", "torch-compile") else ():
+        version = (extra.version or "").removeprefix("==").partition("+")[0]
+        row = next((r for r in rows if r["version"] == version), None)
+        if canonicalize_name(extra.name) in ("triton", "pytorch-triton") and row:
+            yield from _knows(row, f"{extra.name} is named", target, extra.where or extra.name)
 
 
 def compilers_at_run(stack: Stack, _: Target) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Which nvcc the words about a package name."""
+"""Which nvcc and which gcc the words about a package name."""
 
 import re
 
@@ -23,6 +23,13 @@ _WITH = re.compile(
     re.IGNORECASE,
 )
 
+# `gcc 9`, `g++-11.2`, `GCC (Ubuntu 9.4.0-1ubuntu1) 9.4.0`; not the date behind it, not `gcc <= 8`.
+_GCC = re.compile(
+    r"(?<![\w-])(?:gcc|g\+\+|gxx|gnu c(?:\+\+)?)(?:\s*/\s*g\+\+)?\s*(?:\([^)]*\))?"
+    r"(?:\s*version)?[-=:\s]*v?(\d{1,2}(?:\.\d{1,2})?)(?![\d])",
+    re.IGNORECASE,
+)
+
 
 def compiler_in(how: str, *, compiled: bool) -> str:
     """`11.5` of `nvcc 11.5`, `release 11.5, V11.5.119`, `CUDA 11.5 toolkit` or `compiled with CUDA 11.5`.
@@ -33,3 +40,9 @@ def compiler_in(how: str, *, compiled: bool) -> str:
     if found is None and compiled:
         found = _WITH.search(how)
     return found[1] if found else ""
+
+
+def host_compiler_in(words: str) -> str:
+    """`11.2` of `gcc 11.2.0`, `9` of `g++-9`; empty for none, and where two different ones are named."""
+    majors = {found.partition(".")[0] for found in _GCC.findall(words)}
+    return _GCC.findall(words)[0] if len(majors) == 1 else ""

@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from repro.check.words.compiler import compiler_in
+from repro.check.words.compiler import compiler_in, host_compiler_in
 from repro.model.check import Extra, Package
 
 Built = Literal["", "source", "wheel"]
@@ -24,6 +24,9 @@ _TAG = re.compile(
     r"(?<![a-z])(?<!\d\+)(cu\d{2,3}|cpu)(?=torch|pyt|pt|cxx|[^a-z0-9]|$)|\+(cu\d{2,3})(?=torch)",
     re.IGNORECASE,
 )
+# The runtime library that a file asks for. From CUDA 11 on its name is the same for a whole major.
+_RUNTIME = re.compile(r"libcudart\.so\.(\d{1,2})(?:\.(\d))?")
+_SONAME_OF_MAJOR = 11
 _TARGET = re.compile(r"\b(sm|compute)_?(\d{2,3}[af]?)\b", re.IGNORECASE)
 # Variables that name targets: TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES, NVTE_CUDA_ARCHS and others.
 _LIST = re.compile(
@@ -45,6 +48,7 @@ def extra_from_words(package: Package, where: str = "") -> Extra:
         how=how,
         built=built,
         nvcc=compiler_in(how, compiled=built == "source"),
+        gcc=host_compiler_in(how),
         for_torch=_for_torch(how, bool(wheel)),
         archs=_targets(how) or None,
         where=where,
@@ -54,11 +58,20 @@ def extra_from_words(package: Package, where: str = "") -> Extra:
 def _for_torch(how: str, wheel: bool) -> str:
     """`1.9.1+cu111` of `wheel for torch 1.9.1+cu111` or `cu111 torch1.9.1`; `+cu121` of a wheel for that."""
     found, joined, tagged = _TORCH.search(how), _JOINED.search(how), _TAG.search(how)
-    tag = (tagged[1] or tagged[2]).lower() if tagged else ""
+    asked = _runtime(how)
+    tag = (tagged[1] or tagged[2]).lower() if tagged else asked
     version = found[1] if found else ".".join(joined.groups()) if joined else ""
     if not version:
-        return f"+{tag}" if wheel and tag else ""
+        return f"+{tag}" if tag and (wheel or asked) else ""
     return version if "+" in version or not tag else f"{version}+{tag}"
+
+
+def _runtime(how: str) -> str:
+    """`cu11` of `needs libcudart.so.11.0`, `cu101` of `libcudart.so.10.1`; empty for none."""
+    found = _RUNTIME.search(how)
+    if found is None:
+        return ""
+    return f"cu{found[1]}" if int(found[1]) >= _SONAME_OF_MAJOR else f"cu{found[1]}{found[2] or 0}"
 
 
 def _targets(how: str) -> list[str]:

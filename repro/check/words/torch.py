@@ -38,6 +38,8 @@ _CUDA = re.compile(
     r"(?:(\d{1,2}(?:\.\d{1,2})?)(?!\d)|(\d{3})(?!\d))",
     re.IGNORECASE,
 )
+# `cuda92`, as packages of conda were named, is 9.2; `cuda 12` is the major.
+_FIRST_JOINED = 75
 _CPU = re.compile(
     r"cpu[- ]?only|\bcpu[- ](?:build|version|wheel|variant)|[=_(]cpu[_)]|\bcpu_(?:generic|mkl)|\bcpu\s*$",
     re.IGNORECASE,
@@ -160,7 +162,8 @@ def _cuda(words: str) -> str:
     found = _CUDA.search(words)
     if found is None:
         return ""
-    return tag_cuda(f"cu{found[2]}") if found[2] else found[1]
+    joined = found[2] or (found[1] if found[1].isdigit() and int(found[1]) >= _FIRST_JOINED else "")
+    return tag_cuda(f"cu{joined}") if joined else found[1]
 
 
 def _implied(make: Make, cuda: str) -> str:
