@@ -191,8 +191,11 @@ def cpu_seconds(*argv: str, cwd: Path) -> float:
     return best
 
 
-def test_words_are_answered_within_half_a_second_of_cpu(tmp_path: Path) -> None:
-    assert cpu_seconds("-m", "repro", "check", "--torch", "1.12.1", "--gpu", "a100", cwd=tmp_path) < 0.5
+def test_words_are_answered_soon(tmp_path: Path) -> None:
+    """At most eight times what importing the libraries takes: 0.5 s of CPU where those take 0.065 s."""
+    asked = cpu_seconds("-m", "repro", "check", "--torch", "1.12.1", "--gpu", "a100", cwd=tmp_path)
+    bare = cpu_seconds("-c", "import click, msgspec, packaging.version, tomllib", cwd=tmp_path)
+    assert asked < 8 * bare
 
 
 def test_words_import_nothing_heavy(tmp_path: Path) -> None:
