@@ -126,11 +126,9 @@ def _held(report: CheckReport, width: int) -> list[str]:
 
 
 def _end(report: CheckReport, width: int, depth: Depth) -> list[str]:
-    lines = (
-        lay.field("arch list", f'TORCH_CUDA_ARCH_LIST="{report.arch_list}"', width)
-        if report.arch_list
-        else []
-    )
+    lines = []
+    if report.arch_list and any(target.verdict != "will-fail" for target in report.targets):
+        lines += lay.field("arch list", f'TORCH_CUDA_ARCH_LIST="{report.arch_list}"', width)
     if report.allowed:
         lines += lay.field("allowed", "built although a target fails (--allow-incompatible)", width)
     if any(target.findings for target in report.targets):

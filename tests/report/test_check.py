@@ -58,6 +58,12 @@ def test_one_target_is_as_checked_in(golden: Golden) -> None:
     golden("check_one.txt", check_text(report(target(), arch_list="8.0+PTX")))
 
 
+def test_the_arch_list_is_for_targets_that_can_work() -> None:
+    fails, runs = target(), target(verdict="runs", findings=[])
+    assert "TORCH_CUDA_ARCH_LIST" not in check_text(report(fails, arch_list="8.0+PTX"))
+    assert 'TORCH_CUDA_ARCH_LIST="8.0+PTX"' in check_text(report(fails, runs, arch_list="8.0+PTX"))
+
+
 def test_findings_of_all_targets_stand_once(golden: Golden) -> None:
     other = target("v100", name="Tesla V100", capability="7.0", verdict="runs", findings=[LEFT_OPEN, NOTE])
     words = check_text(report(target(), other, allowed=True))
