@@ -22,7 +22,7 @@ from repro.model.lock import Lock, Proof
 from repro.model.project import Project
 from repro.model.snapshot import EvalSet, ParamSet, Snapshot
 from repro.pipeline.check import Wishes
-from repro.pipeline.fit import STACK, Fitness, fitness, renew
+from repro.pipeline.fit import STACK, Fitness, fitness, renewed
 from repro.pipeline.place import Place, choose
 from repro.pipeline.spec import run_spec
 
@@ -198,8 +198,8 @@ def _pip(locked: Lock) -> str:
 
 def _again(parts: _Parts, target: Path, manifest: Manifest) -> Built:
     """A bundle that exists, with what the check says of today's targets, which decide no result."""
-    renewed = renew(bundles.open_bundle(target), parts.fit)
-    record = _image(parts, target, manifest, stale=STACK in renewed)
+    with renewed(bundles.open_bundle(target), parts.fit) as changed:
+        record = _image(parts, target, manifest, stale=STACK in changed)
     return Built(bundles.open_bundle(target), record, cached=True)
 
 

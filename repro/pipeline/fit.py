@@ -1,5 +1,7 @@
 """Where a build asks whether its stack runs on the targets: after the lock, before the image."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,10 +91,13 @@ def _refusal(refused: list[TargetReport]) -> ReproError:
     )
 
 
-def renew(bundle: Bundle, fit: Fitness) -> list[str]:
-    """Put what the check says now into a bundle that is there; the names of the files that were other ones.
+@contextmanager
+def renewed(bundle: Bundle, fit: Fitness) -> Iterator[list[str]]:
+    """Put what the check says now into a bundle that is there; gives the names of the files that changed.
 
-    The files are no part of the id. The digests of all other files stay as they were packed.
+    The files are no part of the id. The digests of all other files stay as they were packed. The manifest is
+    written last, when the block that rebuilds the image has ended well: a build that is killed before finds
+    the same files changed again.
     """
     packed = {entry.path: entry for entry in bundle.manifest.files}
     now = {
@@ -102,10 +107,10 @@ def renew(bundle: Bundle, fit: Fitness) -> list[str]:
     changed = [name for name, entry in now.items() if packed.get(name) != entry]
     for name in changed:
         write_whole(bundle.path / name, fit.files[name])
+    yield changed
     if changed:
         files = sorted((packed | now).values(), key=lambda entry: entry.path)
         write_whole(bundle.path / "bundle.json", canonical.pretty(_SET(bundle.manifest, files=files)))
-    return changed
 
 
 def recorded_targets(bundle: Path) -> tuple[list[str], str, int | None]:

@@ -56,6 +56,17 @@ def fit(tmp_path_factory: pytest.TempPathFactory, base_image: str) -> Path:
     return commit(folder)
 
 
+def stack_in(tag: str) -> bytes:
+    """`stack.json` as an image has it."""
+    engine = DockerEngine()
+    with engine.export(tag) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        inside = next(
+            tar.extractfile(member).read() for member in tar if member.name == "opt/repro/bundle/stack.json"
+        )
+    engine.client.close()
+    return inside
+
+
 @pytest.fixture(scope="module")
 def refused(fit: Path, repro: Repro) -> Said:
     return repro(fit, "build", "--json")
@@ -94,11 +105,8 @@ def test_the_image_has_the_arch_list_and_the_stack(allowed: Said) -> None:
     folder = Path(allowed.json["bundle"]["path"])
     arch_list = json.loads((folder / "protocol.json").read_text())["arch_list"]
     assert f"TORCH_CUDA_ARCH_LIST={arch_list}" in env
-    with engine.export(tag) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-        inside = next(
-            tar.extractfile(member).read() for member in tar if member.name == "opt/repro/bundle/stack.json"
-        )
     engine.client.close()
+    inside = stack_in(tag)
     assert inside == (folder / "stack.json").read_bytes()
     assert json.loads(inside)["torch"]["cuda"] == "11.7"
 
@@ -122,6 +130,31 @@ def test_another_driver_renews_findings_and_keeps_the_id(fit: Path, repro: Repro
     assert json.loads((folder / "stack.json").read_text())["targets"][0]["driver"] == "550.54.14"
     assert repro(fit, "verify", str(folder)).status == 0
     assert again.json["image"]["config_digest"] != allowed.json["image"]["config_digest"]
+
+
+def test_a_renewal_that_is_killed_before_the_image_is_done_again(
+    fit: Path, repro: Repro, allowed: Said, shared_cache: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The manifest comes last: else the next build would take the image with the old targets for whole."""
+    from repro import image as images
+    from repro import project as projects
+    from repro.pipeline.build import BuildOptions, build
+
+    def killed(*_words: object, **_more: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        for name, value in shared_cache.items():
+            patched.setenv(name, value)
+        patched.setattr(images, "build", killed)
+        with pytest.raises(KeyboardInterrupt):
+            build(projects.load(fit, {}), BuildOptions(allow_incompatible=True, driver="560.28.03"))
+    again = repro(fit, "build", "--json", "--allow-incompatible", "--driver", "560.28.03")
+    assert again.status == 0, again.out + again.err
+    folder = Path(again.json["bundle"]["path"])
+    tag = json.loads((folder / "image.json").read_text())["tag"]
+    assert json.loads(stack_in(tag))["targets"][0]["driver"] == "560.28.03"
+    assert repro(fit, "verify", str(folder)).status == 0
 
 
 @pytest.fixture
