@@ -8,6 +8,7 @@ from repro import events
 from repro.cli import options
 from repro.cli.answer import Answer
 from repro.engine.contract import EngineName
+from repro.model.project import Project
 
 
 @click.command()
@@ -71,16 +72,7 @@ def command(
             steps.append({"name": event.name, "seconds": round(event.seconds, 3), "cached": event.cached})
         answer.console.sink(event)
 
-    for text in project.notes:
-        answer.console.sink(events.Note("note", text))
-    guessed = [guess.key for guess in projects.guesses(project)]
-    if guessed and not answer.as_json:
-        answer.console.sink(
-            events.Note(
-                "note",
-                f"guessed, as the settings do not say: {', '.join(guessed)}; see `repro init`",
-            )
-        )
+    _tell(project, answer)
     built = build(
         project,
         BuildOptions(
@@ -103,3 +95,15 @@ def command(
         {**bundle_document(built.bundle), "steps": steps, "cached": built.cached},
         lambda: bundle_text(built.bundle, cached=built.cached),
     )
+
+
+def _tell(project: Project, answer: Answer) -> None:
+    """What the user should know of the settings before the work begins."""
+    from repro import project as projects
+
+    for text in project.notes:
+        answer.console.sink(events.Note("note", text))
+    guessed = [guess.key for guess in projects.guesses(project)]
+    if guessed and not answer.as_json:
+        said = f"guessed, as the settings do not say: {', '.join(guessed)}; see `repro init`"
+        answer.console.sink(events.Note("note", said))

@@ -162,15 +162,17 @@ def _read(source: str) -> str:
 
 def _question(words: dict[str, Any]) -> "Question":
     """The options about the software as a question; what was not said has the question's own default."""
+    from repro.check import plain_index
     from repro.model.check import Question
 
     torch = words["torch"].strip()
     if torch and not re.match(r"v?\d|(?:py)?torch\b", torch):
         raise click.UsageError(f"--torch takes a version such as 1.12.1 or 1.7.1+cu110, not `{torch}`")
     system, _, machine = words["platform"].replace("/", " ").replace("-", " ").strip().partition(" ")
+    torch = f"torch=={torch}" if re.match(r"v?\d", torch) else torch
     given = {
-        "torch": f"torch=={torch}" if re.match(r"v?\d", torch) else torch,
-        "index": words["index"] or (_index(torch) if torch else ""),
+        "torch": torch,
+        "index": words["index"] or (plain_index(torch) if torch else ""),
         "python": words["python"],
         "system": system.lower(),
         "machine": machine.strip(),
@@ -181,12 +183,6 @@ def _question(words: dict[str, Any]) -> "Question":
         "cuda_error": words["cuda_error"],
     }
     return Question(**{key: value for key, value in given.items() if value})
-
-
-def _index(torch: str) -> str:
-    """Where a torch comes from when nobody says: a build tag names its own index."""
-    tag = torch.partition("+")[2]
-    return f"pytorch-{tag}" if tag else "default"
 
 
 def _extra(text: str) -> "Package":

@@ -248,16 +248,11 @@ def of_wheels(files: list[Path], wishes: Wishes, sink: Sink = silent) -> CheckRe
     Raises:
         wheel-unreadable: one of them is not there, or is no wheel.
     """
-    from repro.scan.elf.hold import hold
-    from repro.scan.package.cache import exports_for
+    from repro.pipeline.locked import held
     from repro.scan.package.wheel import scan_wheel
 
     with step(sink, "read wheels") as shown:
         facts = [scan_wheel(file, paths.cache(), sink) for file in files]
         shown.detail = stacks.counted(facts)
     stack = stacks.with_binaries(Stack(origin="wheel"), facts)
-    torch = next((f for f in facts if f.name == "torch"), None)
-    exports = exports_for(torch.sha256, paths.cache()) if torch else None
-    if exports:
-        stack = _SET(stack, binaries=hold(stack.binaries, exports))
-    return judge(wishes.over(stack), wishes.targets())
+    return judge(wishes.over(held(stack, facts, paths.cache())), wishes.targets())

@@ -1,5 +1,6 @@
 """Stacks that rest on a lock: of a project that has one, and of a bundle. A wheel is read once, ever."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -47,7 +48,7 @@ def project_stack(project: Project, cache: Path, sink: Sink) -> Stack:
         system_packages=list(dict.fromkeys([*stack.system_packages, *wanted.system])),
     )
     stack = with_folder(stack, Path(project.root), sources)
-    return held(stack, found[0], cache) if found else stack
+    return held(stack, found[0].wheels, cache) if found else stack
 
 
 def _lock_of(project: Project, requests: locks.Requests, cache: Path) -> tuple[Lock, Path | None] | None:
@@ -92,7 +93,7 @@ def packed_stack(lock: Lock, folder: Path, cache: Path, sink: Sink, *, precision
     """What is known of the folder of a bundle, whole or still being made."""
     stack = locked_stack(lock, folder / "wheels", cache, sink, "bundle")
     stack = _SET(stack, precision=precision, detail=base)  # a `devel` image has nvcc
-    return held(with_tar(stack, folder / "code.tar"), lock, cache)
+    return held(with_tar(stack, folder / "code.tar"), lock.wheels, cache)
 
 
 def locked_stack(lock: Lock, folder: Path | None, cache: Path, sink: Sink, origin: str) -> Stack:
@@ -100,9 +101,9 @@ def locked_stack(lock: Lock, folder: Path | None, cache: Path, sink: Sink, origi
     return stacks.with_binaries(stacks.of_lock(lock, origin), read_wheels(lock, folder, cache, sink))
 
 
-def held(stack: Stack, lock: Lock, cache: Path) -> Stack:
-    """The stack with extensions held against the names that the locked torch offers, where they are known."""
-    torch = next((w for w in lock.wheels if w.name == "torch"), None)
+def held(stack: Stack, wheels: Iterable[Wheel | WheelFacts], cache: Path) -> Stack:
+    """The stack with extensions held against the names that the torch among `wheels` offers, where known."""
+    torch = next((w for w in wheels if w.name == "torch"), None)
     exports = exports_for(torch.sha256, cache) if torch else None
     return _SET(stack, binaries=hold(stack.binaries, exports)) if exports else stack
 
