@@ -63,7 +63,13 @@ class Checkpoint(Record, kw_only=True):
 
 
 class Protocol(Record, kw_only=True):
-    """What must stay equal when runs are compared. Text values may name a parameter."""
+    """What must stay equal when runs are compared. Text values may name a parameter.
+
+    Attributes:
+        metric, margin: the number that decides, and the smallest difference of it that matters.
+        margins: the same for further metrics, by name.
+        target: value of `metric` that a run has to reach while it trains.
+    """
 
     precision: Precision = "fp32"
     seed: str | int | None = None
@@ -74,6 +80,8 @@ class Protocol(Record, kw_only=True):
     metric: str = ""
     better: Literal["higher", "lower"] = "higher"
     margin: float | None = None
+    margins: dict[str, float] = {}
+    target: float | None = None
 
 
 class Targets(Record, kw_only=True):

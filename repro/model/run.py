@@ -45,12 +45,13 @@ class Attempt(Open, kw_only=True):
     """`run.json` of one attempt.
 
     Attributes:
-        status: running, ok, failed, stopped or refused.
+        status: running, ok, failed, stopped, refused, or limited (ended by us after the step that was asked).
         exit_code: of the program; None while it runs. `signal` when one ended it.
         started, ended: seconds since 1970, as float.hex() text; recorded only, never compared.
         command: as declared; `argv` as run, with paths of this run's folder as {out}.
         inputs: sha256 of files named on the command line (only without a bundle).
         recorder: {"loaded": bool, "torch": bool, "steps": int, "share": hex}.
+        plan: {"seed": sha256 of the seed checkpoint or "", "perturb", "stop", "dense", "sync"}.
     """
 
     schema: int
@@ -71,6 +72,7 @@ class Attempt(Open, kw_only=True):
     ended: str = ""
     reason: str = ""
     recorder: Json = {}
+    plan: Json = {}
 
 
 class Metrics(Open, kw_only=True):
@@ -108,6 +110,7 @@ class RunFolder(Open, kw_only=True):
         conditions: all that can change a number, by dotted name.
         rows: evaluation rows, one dict an example.
         params_file: name of the file that the values come from, empty when unknown.
+        history: by metric the values printed in training, float.hex() text; only where a target is declared.
         files: sha256 of each file of the attempt, by its name there; empty without a result.
     """
 
@@ -123,5 +126,6 @@ class RunFolder(Open, kw_only=True):
     metrics: Metrics | None = None
     memory: Memory | None = None
     rows: list[Json] = []
+    history: dict[str, list[str]] = {}
     params_file: str = ""
     files: dict[str, str] = {}

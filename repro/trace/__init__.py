@@ -1,6 +1,6 @@
 """Reads what a run left behind: its folder, and the trace of each rank. Judges nothing."""
 
 from repro.trace.folder import read_run
-from repro.trace.lines import read_trace
+from repro.trace.traces import read_trace
 
 __all__ = ["read_run", "read_trace"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from repro.model.record import Json, Open
 from repro.model.run import Attempt, Gate, Memory, Metrics, RunFolder
+from repro.trace.history import read_history
 from repro.trace.origin import origin_of
 from repro.trace.parts import decode, decode_if_there, read_rows, unreadable
 
@@ -66,6 +67,7 @@ def read_run(path: Path) -> RunFolder:
         metrics=_metrics(folder),
         memory=decode_if_there(folder / "memory.json", Memory),
         rows=read_rows(folder / "eval.jsonl", whole=complete),
+        history=read_history(folder / "log.txt", origin.protocol),
         files=result.files if result and committed else {},
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 START = {
     "k": "start",
-    "format": 1,
+    "format": 2,
     "rank": 0,
     "world": 1,
     "pid": 7,

@@ -154,3 +154,25 @@ def test_what_the_runtime_noted_comes_first(write_run):
     run = read_run(write_run(bundle={"id": "abc", "identity": {"tree": "t2"}, "protocol": {"name": "x"}}))
     assert run.identity == {"tree": "t2"}
     assert run.protocol == {"name": "x"}
+
+
+def printed(write_run, protocol, text):
+    path = write_run(bundle={"id": "abc", "protocol": protocol})
+    (path / "attempt-1" / "log.txt").write_bytes(text)
+    return read_run(path).history
+
+
+def test_printed_metrics_are_read_where_a_target_is_declared(write_run):
+    spec = {
+        "log": {"acc": "acc ([0-9.]+)", "bad": "(", "none": "x", "word": "at (\\w+)"},
+        "protocol": {"target": 1},
+    }
+    text = b"acc 0.5 acc 0.75\r\n\xff acc 1\nat home\nacc ...\n"
+    assert printed(write_run, spec, text) == {"acc": [x.hex() for x in (0.5, 0.75, 1.0)], "word": []}
+
+
+@pytest.mark.parametrize(
+    "protocol", [{"log": {"acc": "acc (.+)"}, "protocol": {"target": None}}, {"protocol": {"target": 1}}, {}]
+)
+def test_without_a_target_or_a_pattern_nothing_is_read(write_run, protocol):
+    assert printed(write_run, protocol, b"acc 1\n") == {}
