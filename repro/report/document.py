@@ -5,10 +5,18 @@ from typing import Any
 
 import msgspec
 
-from repro.model.record import Json
+from repro.model.record import Json, Record
 from repro.model.run import Gate, RunFolder
 from repro.model.trace import Trace
-from repro.model.verdict import Condition, MetricRow, ProtocolDifference, Signal, Verdict
+from repro.model.verdict import (
+    Condition,
+    MetricRow,
+    ModuleRow,
+    ProtocolDifference,
+    Replay,
+    Signal,
+    Verdict,
+)
 from repro.report import values
 from repro.report.facts import peak, steps
 
@@ -35,7 +43,31 @@ def document(verdict: Verdict) -> Json:
         "cause": verdict.cause,
         "evidence": list(verdict.evidence),
         "not_controlled": list(verdict.not_controlled),
+        "basis": verdict.basis,
+        "repeatable": verdict.repeatable,
+        "envelope": _record(verdict.envelope),
+        "replay": _replay(verdict.replay),
+        "statistics": [_record(row) for row in verdict.statistics],
+        "noise": verdict.noise,
     }
+
+
+def _record(record: Record | None) -> Any:
+    """A record under its own names; a number that JSON lacks becomes null."""
+    return None if record is None else msgspec.to_builtins(record)
+
+
+def _replay(replay: Replay | None) -> Json | None:
+    if replay is None:
+        return None
+    rows = [_module(row) for row in replay.rows]
+    origin = None if replay.origin is None else _module(replay.origin)
+    return {"steps": list(replay.steps), "origin": origin, "rows": rows, "notes": list(replay.notes)}
+
+
+def _module(row: ModuleRow) -> Json:
+    named: Json = _record(row)
+    return {("class" if key == "class_" else key): value for key, value in named.items()}
 
 
 def run_document(run: RunFolder, traces: Sequence[Trace] = ()) -> Json:
@@ -53,6 +85,8 @@ def run_document(run: RunFolder, traces: Sequence[Trace] = ()) -> Json:
         "steps": steps(traces),
         "metrics": {name: values.plain(text) for name, text in _metrics(run).items()},
         "peak": peak(run),
+        "recorder": run.attempt.recorder,
+        "plan": run.attempt.plan,
         "gates": [_gate(gate) for gate in run.gates],
         "conditions": run.conditions,
     }

@@ -17,9 +17,10 @@ def last_loss(traces: Sequence[Trace]) -> float | None:
     """Loss of the last step that has one, of the first rank."""
     recorded = traces[0].segments if traces else []
     for segment in reversed(recorded):
-        for step in reversed(segment.steps):
-            if step.loss is not None:
-                return from_text(step.loss)
+        losses = segment.steps.column("loss")
+        known = losses.values[losses.known]
+        if len(known):
+            return float(known[-1])
     return None
 
 

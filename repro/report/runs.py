@@ -9,6 +9,7 @@ from repro.model.trace import Trace
 from repro.report import lay, values
 from repro.report.facts import duration, last_loss, steps
 from repro.report.lay import Paint
+from repro.report.recording import recording
 from repro.report.words import tone
 
 # What is worth a line on a screen; all the rest stands in conditions.json.
@@ -54,6 +55,8 @@ def _figures(run: RunFolder, traces: Sequence[Trace], width: int) -> list[str]:
     spent = duration(run)
     lines += lay.field("time", values.seconds(spent), width) if spent is not None else []
     lines += lay.field("peak", _peak(run), width)
+    for name, words in recording(run, traces):
+        lines += lay.field(name, words, width)
     if run.attempt.exit_code is not None:
         lines += lay.field("exit", str(run.attempt.exit_code), width)
     return lines

@@ -1,138 +1,120 @@
 """A verdict as plain text, complete without colour."""
 
-from repro.model.verdict import SIGNALS, ProtocolDifference, Signal, Verdict
-from repro.report import lay, values
+from collections.abc import Sequence
+
+from repro.model.curves import Curves
+from repro.model.verdict import Verdict
+from repro.report import head, lay, values
 from repro.report.lay import Paint
-from repro.report.words import MEANING, tone
+from repro.report.section import Column, Row, Section
+from repro.report.sections import sections
+from repro.report.words import tone
 
-_SECTION = "{}:"
+_LEAST_ROOM = 8
+_GAP = 2
+_UNDER = 10
 
 
-def text(verdict: Verdict, *, width: int = 80, colour: bool = False) -> str:
+def text(verdict: Verdict, curves: Curves | None = None, *, width: int = 80, colour: bool = False) -> str:
     """The verdict for a terminal of `width` columns, ending with a newline.
 
-    The word stands on top, then both questions, what must be equal and is not, where the runs part
-    and why, results beside the margin, what else differs, and what was not controlled.
+    The word stands on top, then both questions, where the runs part and why, what to do next, and the
+    parts of `sections` in their order.
     """
     paint = Paint(colour)
     width = max(width, 40)
-    rows = verdict.protocol_differences
     parts = [
         _top(verdict, paint),
-        _questions(verdict, paint),
-        _declared("must be equal, and differs", [r for r in rows if r.class_ == "must-equal"], width, paint),
-        _where(verdict, width),
-        _metrics(verdict, paint),
-        _signals(verdict, paint),
-        _conditions(verdict, width, paint),
-        _declared("may differ, and does", [r for r in rows if r.class_ != "must-equal"], width, paint),
-        _sentences("evidence", verdict.evidence, width, paint),
-        _sentences("not controlled", verdict.not_controlled, width, paint),
+        _replies(verdict, width, paint),
+        _facts(verdict, width),
+        *(_section(section, width, paint) for section in sections(verdict, curves)),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def _top(verdict: Verdict, paint: Paint) -> list[str]:
     word = paint(tone(verdict.verdict), verdict.verdict)
-    return [f"{word}: {MEANING[verdict.verdict]}", f"  a  {verdict.a}", f"  b  {verdict.b}"]
+    a, b = values.printable(verdict.a), values.printable(verdict.b)
+    return [f"{word}: {head.meaning(verdict)}", f"  a  {a}", f"  b  {b}"]
 
 
-def _questions(verdict: Verdict, paint: Paint) -> list[str]:
-    left = f"numerics  {verdict.numerics}".ljust(34)
-    left = left.replace(verdict.numerics, paint(tone(verdict.numerics), verdict.numerics))
-    return [f"  {left}outcome  {paint(tone(verdict.outcome), verdict.outcome)}"]
-
-
-def _where(verdict: Verdict, width: int) -> list[str]:
-    first = verdict.first
-    if first is None:
-        said = "no difference" if verdict.signals else "nothing that both runs recorded could be compared"
-        return lay.field("first", said, width)
-    module = f", in {first.module}" if first.module else ""
-    lines = lay.field("first", f"{first.signal} differs at step {first.step}{module}", width)
-    cause = verdict.cause
-    if cause is None:
-        return lines + lay.field("cause", "unknown: no known cause fits what differs", width)
-    lines += lay.field("cause", f"likely: {cause['why']}", width)
-    lines += lay.field("because", ", ".join(cause["because"]), width)
-    if cause["also"]:
-        lines += lay.field("but also", f"{', '.join(cause['also'])} (the cause is not proven)", width)
-    return lines + lay.field("pin", cause["pin"], width)
-
-
-def _declared(title: str, rows: list[ProtocolDifference], width: int, paint: Paint) -> list[str]:
-    if not rows:
-        return []
-    room = max((width - 44) // 2, 8)
-    cells = [(_class(row), row.key, *_both(row.key, row.a, row.b, room)) for row in rows]
-    return [paint("strong", _SECTION.format(title)), *lay.columns([("", "", "a", "b"), *cells])]
-
-
-def _class(row: ProtocolDifference) -> str:
-    return "allowed" if row.allowed else row.class_
-
-
-def _both(key: str, a: object, b: object, room: int) -> tuple[str, str]:
-    return lay.apart(values.shown(a, key), values.shown(b, key), room)
-
-
-def _metrics(verdict: Verdict, paint: Paint) -> list[str]:
-    if not verdict.metrics and not verdict.flips:
-        return []
-    rows = [
-        (
-            f"{row.name} *" if row.declared else row.name,
-            values.number(row.a),
-            values.number(row.b),
-            values.signed(row.difference),
-            "-" if row.margin is None else f"{row.margin:g}",
-        )
-        for row in verdict.metrics
-    ]
-    lines = lay.columns([("", "a", "b", "b - a", "margin"), *rows], right=(1, 2, 3, 4)) if rows else []
-    return [paint("strong", _SECTION.format("results")), *lines, *_flips(verdict.flips)]
-
-
-def _flips(flips: dict[str, int] | None) -> list[str]:
-    if flips is None:
-        return []
-    counts = f"{flips['disagreements']} of {flips['examples']} examples answered differently"
-    right = f"{flips['only_a_correct']} right only in a, {flips['only_b_correct']} only in b"
-    return [f"  {counts}; {right}"]
-
-
-def _signals(verdict: Verdict, paint: Paint) -> list[str]:
-    rows = [(name, *_signal(verdict.signals.get(name))) for name in SIGNALS]
-    head = ("", "values", "first step", "largest", "relative")
-    return [
-        paint("strong", _SECTION.format("signals, in causal order")),
-        *lay.columns([head, *rows], right=(1, 2, 3, 4)),
-    ]
-
-
-def _signal(signal: Signal | None) -> tuple[str, str, str, str]:
-    if signal is None:
-        return "none", "-", "-", "-"
-    step = "equal" if signal.first_step is None else str(signal.first_step)
-    return str(signal.compared), step, values.size(signal.largest), values.size(signal.largest_relative)
-
-
-def _conditions(verdict: Verdict, width: int, paint: Paint) -> list[str]:
-    if not verdict.conditions_that_differ:
-        return []
-    lines = [paint("strong", _SECTION.format("conditions that differ"))]
-    room = max((width - 46) // 2, 8)
-    cells = [(c.risk, c.key, *_both(c.key, c.a, c.b, room)) for c in verdict.conditions_that_differ]
-    head, *table = lay.columns([("risk", "", "a", "b"), *cells])
-    lines.append(head)
-    for condition, line in zip(verdict.conditions_that_differ, table, strict=True):
-        risk = paint(tone(condition.risk), condition.risk)
-        lines.append(line.replace(condition.risk, risk, 1))
-        lines += [paint("faint", said) for said in lay.wrapped(condition.why, width, " " * 10, " " * 10)]
+def _replies(verdict: Verdict, width: int, paint: Paint) -> list[str]:
+    lines = []
+    for reply in head.replies(verdict):
+        first, *rest = lay.field(reply.name, f"{reply.word} ({reply.basis})", width)
+        lines += [first.replace(reply.word, paint(tone(reply.word), reply.word), 1), *rest]
     return lines
 
 
-def _sentences(title: str, sentences: list[str], width: int, paint: Paint) -> list[str]:
-    if not sentences:
-        return []
-    return [paint("strong", _SECTION.format(title)), *lay.points(sentences, width)]
+def _facts(verdict: Verdict, width: int) -> list[str]:
+    lines = []
+    for fact in head.facts(verdict):
+        words = values.printable(fact.words)
+        lines += [f"{' ' * 12}{words}"] if fact.code else lay.field(fact.name, words, width)
+    return lines
+
+
+def _section(section: Section, width: int, paint: Paint) -> list[str]:
+    lines = [paint("strong", f"{section.title}:")]
+    rows = [tuple(values.printable(cell) for cell in row) for row in section.rows]
+    lines += _table(section.columns, rows, width, paint) if rows else []
+    lines += lay.points([values.printable(sentence) for sentence in section.said], width)
+    return lines + (lay.points([section.folding], width) if section.folded else [])
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Row], width: int, paint: Paint) -> list[str]:
+    """Aligned columns; values are cut where they part, and a `why` stands below its row.
+
+    What is still too wide stands one row below the other, each cell with its title.
+    """
+    kept = [place for place, column in enumerate(columns) if column.kind != "why"]
+    title = ["" if columns[place].kind == "key" else columns[place].title for place in kept]
+    room = _room(columns, rows, width)
+    cells = [_cut(columns, row, room) for row in rows]
+    right = [at for at, place in enumerate(kept) if columns[place].kind == "number"]
+    first, *lines = lay.columns([title, *([row[place] for place in kept] for row in cells)], right=right)
+    if max(map(len, (first, *lines))) > width:
+        return [line for row in rows for line in _stacked(columns, row, width, paint)]
+    told = [first]
+    for row, line in zip(rows, lines, strict=True):
+        told.append(_toned(columns, row, line, paint))
+        told += [paint("faint", said) for said in _why(columns, row, width)]
+    return told
+
+
+def _stacked(columns: Sequence[Column], row: Row, width: int, paint: Paint) -> list[str]:
+    cells = list(zip(columns, row, strict=True))
+    name = "  ".join(cell for column, cell in cells if column.kind in ("word", "key"))
+    rest = [f"{column.title}: {cell}" for column, cell in cells if column.kind not in ("word", "key", "why")]
+    known = "; ".join(words for words in rest if not words.endswith(" -"))
+    indent = " " * _UNDER
+    first = _toned(columns, row, f"  {name}", paint)
+    return [first, *lay.wrapped(known, width, indent, indent), *_why(columns, row, width)]
+
+
+def _room(columns: Sequence[Column], rows: Sequence[Row], width: int) -> int:
+    """Columns that each of the values has, so that a row keeps within the width."""
+    places = [place for place, column in enumerate(columns) if column.kind == "value"]
+    others = [place for place, column in enumerate(columns) if column.kind not in ("value", "why")]
+    used = sum(max(len(columns[place].title), *(len(row[place]) for row in rows)) + _GAP for place in others)
+    return max((width - used - _GAP * (len(places) + 1)) // max(len(places), 1), _LEAST_ROOM)
+
+
+def _cut(columns: Sequence[Column], row: Row, room: int) -> list[str]:
+    cells = list(row)
+    places = [place for place, column in enumerate(columns) if column.kind == "value"]
+    if places:
+        a, b = places
+        cells[a], cells[b] = lay.apart(row[a], row[b], room)
+    return cells
+
+
+def _toned(columns: Sequence[Column], row: Row, line: str, paint: Paint) -> str:
+    words = [cell for column, cell in zip(columns, row, strict=True) if column.kind == "word"]
+    return line.replace(words[0], paint(tone(words[0]), words[0]), 1) if words else line
+
+
+def _why(columns: Sequence[Column], row: Row, width: int) -> list[str]:
+    said = [cell for column, cell in zip(columns, row, strict=True) if column.kind == "why" and cell]
+    indent = " " * _UNDER
+    return [line for words in said for line in lay.wrapped(words, width, indent, indent)]

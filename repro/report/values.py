@@ -1,6 +1,8 @@
 """Numbers and values as people read them."""
 
 import math
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from repro.model.number import from_text
@@ -63,3 +65,44 @@ def seconds(value: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def printable(words: str) -> str:
+    """The words without characters that would command a terminal."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", words)
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names with commas; of many only the first ones and how many more."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def number_of(value: float | None) -> str:
+    """A number to six digits, `-` when it is missing."""
+    return "-" if value is None else f"{value:.6g}"
+
+
+def chance(value: float | None) -> str:
+    """A probability to two digits, as `p = 0.011`; tiny ones as a bound."""
+    return "-" if value is None else "p < 0.0001" if value < 1e-4 else f"p = {value:.2g}"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio such as `0.8 x` or `4500 x`."""
+    return "-" if value is None else f"{value:.0f} x" if value >= 100 else f"{value:.2g} x"
+
+
+def share(value: float | None) -> str:
+    """A part of the whole in percent, two digits; `-` when it is unknown."""
+    return "-" if value is None else f"{100 * value:.2g} %"
+
+
+def short_time(value: float | None) -> str:
+    """A step's time: `830 us`, `12.4 ms`, `1.3 s`; `-` when it is unknown."""
+    if value is None:
+        return "-"
+    for unit, size_ in (("s", 1.0), ("ms", 1e-3)):
+        if value >= size_:
+            return f"{value / size_:.3g} {unit}"
+    return f"{value / 1e-6:.3g} us"

@@ -13,8 +13,25 @@ MEANING = {
     "untested": "nothing was compared that could tell",
 }
 
-_GOOD = ("identical", "within-rounding", "equivalent", "different-but-equivalent", "ok", "passed")
-_BAD = ("diverged", "beyond-rounding", "failed", "refused", "high", "must-equal")
+BASIS = {
+    "bits": "equal bits",
+    "members": "noise members",
+    "replay": "single steps replayed from one stored state",
+    "bound": "the bound that is known for rounding before any run",
+    "none": "no noise members, no replay",
+}
+
+_GOOD = (
+    "identical",
+    "within-rounding",
+    "equivalent",
+    "different-but-equivalent",
+    "ok",
+    "passed",
+    "equal",
+    "rounding",
+)
+_BAD = ("diverged", "beyond-rounding", "failed", "refused", "high", "must-equal", "precision", "defect")
 
 
 def tone(word: str) -> str:

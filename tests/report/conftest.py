@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from repro.model.run import Attempt, Gate, Memory, Metrics, RunFolder
-from repro.model.trace import Segment, Step, Trace
+from repro.model.trace import Segment, Step, Steps, Trace
 from repro.model.verdict import (
     Condition,
     First,
@@ -15,6 +15,8 @@ from repro.model.verdict import (
     Signal,
     Verdict,
 )
+
+from .pages import full, metric
 
 SIMD_WHY = "another SIMD level sums in another order, and normal draws of one seed differ in the last bit"
 GOLDEN = Path(__file__).parent / "golden"
@@ -51,13 +53,6 @@ def plain(**fields: Any) -> Verdict:
         "not_controlled": ["forward: not compared, outputs of modules are not recorded"],
     }
     return Verdict(**{**known, **fields})
-
-
-def metric(name: str, a: float, b: float, margin: float | None = None) -> MetricRow:
-    declared = margin is not None
-    return MetricRow(
-        name=name, a=a.hex(), b=b.hex(), difference=(b - a).hex(), margin=margin, declared=declared
-    )
 
 
 def simd() -> Verdict:
@@ -145,7 +140,7 @@ def learning_rate() -> Verdict:
     )
 
 
-VERDICTS = {"identical": plain, "simd": simd, "learning_rate": learning_rate}
+VERDICTS = {"identical": plain, "simd": simd, "learning_rate": learning_rate, "full": full}
 
 
 @pytest.fixture(params=sorted(VERDICTS))
@@ -202,7 +197,7 @@ def run() -> RunFolder:
 
 @pytest.fixture
 def traces() -> list[Trace]:
-    steps = [Step(step=n, loss=(1 / n).hex()) for n in range(1, 9)]
+    steps = Steps.of([Step(step=n, loss=(1 / n).hex()) for n in range(1, 9)])
     return [Trace(rank=0, segments=[Segment(start={"format": 1}, steps=steps)], file="trace-0.jsonl")]
 
 
