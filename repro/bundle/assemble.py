@@ -12,7 +12,7 @@ from repro.model.lock import Lock
 from repro.model.snapshot import EvalSet, FileEntry, ParamSet, Snapshot
 from repro.paths import template_folder
 
-NOT_LISTED = ("bundle.json", "image.json", "runs")
+NOT_LISTED = ("bundle.json", "image.json", "runs", "seed", "reference")
 
 
 def identity_of(

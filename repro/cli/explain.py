@@ -11,16 +11,19 @@ from repro.errors import Kind, kinds
 
 if TYPE_CHECKING:
     from repro.check.finding import RuleRow
+    from repro.compare.causerules import Rule
+
+Causes = tuple["Rule", ...]
 
 
 @click.command()
 @click.argument("code", default="")
 @options.answers
 def command(code: str, answer: Answer) -> None:
-    """Explain the code of an error, or of a finding of `repro check`; without one, list them all."""
+    """Explain the code of an error, a finding of `repro check` or a cause; without one, list them all."""
     from repro.check.finding import rule_rows
 
-    table: dict[str, Kind | RuleRow] = {**rule_rows(), **kinds()}
+    table: dict[str, Kind | RuleRow | Causes] = {**_causes(), **rule_rows(), **kinds()}
     if not code:
         rows = {name: _line(table[name]) for name in sorted(table)}
         answer.give(
@@ -30,16 +33,53 @@ def command(code: str, answer: Answer) -> None:
     if code not in table:
         near = get_close_matches(code, table, n=3)
         raise click.UsageError(
-            f"no error and no finding has the code `{code}`." + (f" Near: {', '.join(near)}" if near else "")
+            f"no error, no finding and no cause has the code `{code}`."
+            + (f" Near: {', '.join(near)}" if near else "")
         )
     row = table[code]
-    answer.give("explain", *(_error(row) if isinstance(row, Kind) else _rule(row)))
+    answer.give("explain", *_told(row))
 
 
-def _line(row: "Kind | RuleRow") -> str:
+def _told(row: "Kind | RuleRow | Causes") -> tuple[dict[str, Any], str]:
+    if isinstance(row, Kind):
+        return _error(row)
+    return _cause(row) if isinstance(row, tuple) else _rule(row)
+
+
+def _line(row: "Kind | RuleRow | Causes") -> str:
     if isinstance(row, Kind):
         return row.explain.split(". ")[0].replace("\n", " ")
-    return f"{row.severity}: {row.title}"
+    return f"cause: {row[0].why}" if isinstance(row, tuple) else f"{row.severity}: {row.title}"
+
+
+def _causes() -> "dict[str, Causes]":
+    """The rules of each cause that `repro compare` can name."""
+    from repro.compare.causerules import rules
+
+    found: dict[str, Causes] = {}
+    for rule in rules():
+        found[rule.code] = (*found.get(rule.code, ()), rule)
+    return found
+
+
+def _cause(rows: "Causes") -> tuple[dict[str, Any], str]:
+    names = "NAME"
+    ways = [
+        {
+            "first": row.first,
+            "why": row.why.format(names=names),
+            "pin": row.pin.format(names=names),
+            "source": row.source,
+        }
+        for row in rows
+    ]
+    parts = [
+        f"when {' or '.join(way['first']) or 'any signal'} differs first:\n"
+        f"  {way['why']}\n  pin: {way['pin']}\n  source: {way['source']}"
+        for way in ways
+    ]
+    head = f"{rows[0].code}  (a cause that `repro compare` can name)"
+    return {"code": rows[0].code, "causes": ways}, "\n\n".join([head, *parts])
 
 
 def _error(row: Kind) -> tuple[dict[str, Any], str]:

@@ -31,6 +31,11 @@ COMMANDS = {
     "run": ("run", "Run", "Run a bundle under the recorder: gates, training loop, record."),
     "record": ("record", "Run", "Run any command on this machine under the recorder."),
     "compare": ("compare", "Judge", "Say how two runs diverge: where, how far, under which conditions."),
+    "replay": (
+        "replay",
+        "Judge",
+        "Run single steps here from the reference's states, and compare module by module.",
+    ),
     "show": ("show", "Look", "Show a bundle or a run; without a word, list what is here."),
     "verify": ("verify", "Look", "Hold every file of a bundle against its manifest."),
     "gpus": ("gpus", "Look", "List the cards: compute capability, memory, names that are understood."),

@@ -35,6 +35,21 @@ sets = click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Change a parameter; the change is recorded."
 )
 
+gpus = click.option(
+    "--gpus",
+    default="none",
+    show_default=True,
+    metavar="none|all|IDS",
+    help="Cards for the container: all, or indices or UUIDs with commas.",
+)
+mounts = click.option(
+    "--mount",
+    "mounts",
+    multiple=True,
+    metavar="NAME=FOLDER",
+    help="Show a host folder as NAME in the program's working folder, read-only.",
+)
+
 
 def answers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--json`, `--quiet`, `--verbose`, `--traceback`; the command gets `answer` in their place."""
@@ -60,6 +75,24 @@ def pairs(words: tuple[str, ...], option: str) -> dict[str, str]:
             raise click.UsageError(f"{option} takes KEY=VALUE, not `{word}`")
         table[key] = value
     return table
+
+
+def folders(words: tuple[str, ...]) -> dict[str, Path]:
+    """NAME=FOLDER words of `--mount` as a table."""
+    return {name: Path(folder) for name, folder in pairs(words, "--mount").items()}
+
+
+def numbers(text: str, option: str, least: int = 1) -> tuple[int, ...]:
+    """Whole numbers of at least `least` with commas between, in ascending order, each once."""
+    try:
+        found = sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        found = [least - 1]
+    if found[0] < least:
+        raise click.UsageError(
+            f"{option} takes whole numbers from {least} on with commas between, not `{text}`"
+        )
+    return tuple(found)
 
 
 def overrides(**given: str) -> dict[str, object]:

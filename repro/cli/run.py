@@ -1,6 +1,7 @@
 """`repro run`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,20 +21,8 @@ _MOST_GB = 1e6
 @click.option(
     "--env", "env", multiple=True, metavar="KEY=VALUE", help="Environment variable for the program; recorded."
 )
-@click.option(
-    "--mount",
-    "mounts",
-    multiple=True,
-    metavar="NAME=FOLDER",
-    help="Show a host folder as NAME in the program's working folder, read-only.",
-)
-@click.option(
-    "--gpus",
-    default="none",
-    show_default=True,
-    metavar="none|all|IDS",
-    help="Cards for the container: all, or indices or UUIDs with commas.",
-)
+@options.mounts
+@options.gpus
 @click.option("--network", is_flag=True, help="Let the program reach the network; default is no network.")
 @click.option(
     "--shm-size",
@@ -55,6 +44,53 @@ _MOST_GB = 1e6
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for runs; default `runs` in the bundle.",
 )
+@click.option(
+    "--no-seed-checkpoint",
+    "unseeded",
+    is_flag=True,
+    help="Start as the program does by itself, though the bundle has a seed checkpoint; recorded.",
+)
+@click.option(
+    "--make-reference",
+    is_flag=True,
+    help="Make the bundle's reference: the whole run, its seed checkpoint, noise members, dense steps.",
+)
+@click.option("--members", default=3, show_default=True, metavar="N", help="Noise members of the reference.")
+@click.option(
+    "--dense",
+    default="1,2,4,8,16",
+    show_default=True,
+    metavar="N,...",
+    help="Steps of the reference that are recorded module by module, with the states they begin with.",
+)
+@click.option(
+    "--reference-limit",
+    "limit_gb",
+    default=4.0,
+    show_default=True,
+    metavar="GB",
+    help="Most that these states may take; above it only step 1 is dense.",
+)
+@click.option(
+    "--against",
+    default="",
+    metavar="reference|RUN",
+    help="16 steps first, and what they say; a replay if outside; then the training, watched.",
+)
+@click.option(
+    "--stop-on",
+    type=click.Choice(["never", "diverged", "beyond-rounding"]),
+    default="never",
+    show_default=True,
+    help="With --against: end a run early that is doomed.",
+)
+@click.option("--repeat", "times", default=0, metavar="N", help="N runs of one label, a seed each.")
+@click.option("--seeds", default="", metavar="A,B,...", help="Their seeds; default: the bundle's own and on.")
+@click.option(
+    "--prove-neutral",
+    is_flag=True,
+    help="Run it with and without the recorder, and show that what it writes is the same.",
+)
 @options.answers
 def command(
     bundle: str,
@@ -70,33 +106,30 @@ def command(
     snapshot_every: int,
     out: Path | None,
     answer: Answer,
-) -> None:
+    **more: Any,
+) -> int:
     """Run a bundle (default: the newest) under the recorder.
 
-    Ends with metrics, peak memory and where things lie.
+    Ends with metrics, peak memory and where things lie. After `--make-reference` every run starts from the
+    seed checkpoint, and `--against reference` says within minutes whether this machine computes the same.
     """
     from repro import bundle as bundles
-    from repro import report
-    from repro.pipeline.compare import side
-    from repro.pipeline.run import run
+    from repro.cli.running import Asked, perform
     from repro.run import RunOptions
 
     if not 0 < shm_gb < _MOST_GB:  # also false for nan
         raise click.UsageError(f"--shm-size takes GB above 0, not `{shm_gb}`")
     answer.console.output = not answer.console.quiet
-    found = bundles.open_bundle(bundles.find_bundle(bundle, Path.cwd()))
     wishes = RunOptions(
         label=label,
         order=order,
         env=options.pairs(env, "--env"),
         gpus=gpus,
         network=network,
-        mounts={k: Path(v) for k, v in options.pairs(mounts, "--mount").items()},
+        mounts=options.folders(mounts),
         shm_bytes=int(shm_gb * (1 << 30)),
         snapshot_every=snapshot_every,
     )
-    ended = run(found, engine, wishes, answer.console.sink, sets=sets, out=out)
-    read = side(ended.folder)
-    answer.give(
-        "run", report.run_document(read.run, read.traces), lambda: report.run_text(read.run, read.traces)
-    )
+    asked = Asked(engine=engine, options=wishes, sets=sets, out=out, **more)
+    asked.check()
+    return perform(bundles.open_bundle(bundles.find_bundle(bundle, Path.cwd())), asked, answer)

@@ -43,11 +43,15 @@ def _bundle(bundle, answer: Answer) -> None:  # type: ignore[no-untyped-def]
     answer.give("show", bundle_document(bundle), lambda: bundle_text(bundle))
 
 
+def _reference(bundle: Path) -> list[str]:
+    return ["reference"] if (bundle / "reference" / "reference.json").is_file() else []
+
+
 def _list(answer: Answer) -> None:
     from repro import bundle as bundles
 
     found = [
-        (path, sorted(p.name for p in (path / "runs").glob("*") if p.is_dir()))
+        (path, [*_reference(path), *sorted(p.name for p in (path / "runs").glob("*") if p.is_dir())])
         for path in bundles.known(Path.cwd())
     ]
     lines = [line for path, runs in found for line in (path.name, *(f"  {run}" for run in runs))]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from repro.engine import endings, failures, gpus
-from repro.engine.contract import Exit, Job
+from repro.engine.contract import Exit, Job, Stop
 from repro.engine.ownership import owner_labels
 from repro.engine.pump import Pump
 from repro.errors import ReproError
@@ -65,14 +65,14 @@ class Wish:
         }
 
 
-def run(client: "DockerClient", host: Host, job: Job, output: Callable[[bytes], None]) -> Exit:
+def run(client: "DockerClient", host: Host, job: Job, output: Callable[[bytes], None], stop: Stop) -> Exit:
     """Run `job` in a container of its own to its end; see `Engine.run`."""
     way = "none" if not gpus.wanted(job.gpus) else ("cdi" if host.cdi else "request")
     wish = Wish(gpu=way)
     while True:
         attempt = _Attempt(client, job, options(job, host, wish))
         try:
-            status, oom = attempt.run(output)
+            status, oom = attempt.run(output, stop)
         except _RefusedError as refusal:
             weaker = wish.after(refusal.text)
             if weaker is None:
@@ -153,7 +153,7 @@ class _Attempt:
         self._job = job
         self._options = chosen
 
-    def run(self, output: Callable[[bytes], None]) -> tuple[int, bool]:
+    def run(self, output: Callable[[bytes], None], stop: Stop) -> tuple[int, bool]:
         """Exit status, and whether the kernel killed something in it for memory."""
         container = self._create()
         try:
@@ -161,7 +161,8 @@ class _Attempt:
             stream = container.attach(stream=True, stdout=True, stderr=True, logs=False)
             try:
                 self._start(container)
-                return self._follow(container, Pump(stream, output))
+                with stop.by(lambda: endings.stop_aside(container)):
+                    return self._follow(container, Pump(stream, output))
             finally:
                 endings.close(stream)
         finally:

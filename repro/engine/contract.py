@@ -1,7 +1,8 @@
 """What a place that runs things must be able to do. Everything above talks to this alone."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, Protocol
@@ -60,6 +61,38 @@ class Exit:
     obtained: Mapping[str, str] = field(default_factory=dict)
 
 
+class Stop:
+    """Lets another thread end a running job early, as a stop of it would: SIGTERM, grace, SIGKILL.
+
+    `asked` is True once that was wished for; the job then ends by itself, and its `Exit` is returned.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._way: Callable[[], object] | None = None
+        self.asked = False
+
+    def ask(self) -> None:
+        """Wish for the end; before the job has started it counts from its start on."""
+        with self._lock:
+            self.asked = True
+            if self._way is not None:
+                self._way()
+
+    @contextmanager
+    def by(self, way: Callable[[], object]) -> Iterator[None]:
+        """For engines: how the job is told, as long as the block lasts. `way` must return at once."""
+        with self._lock:
+            self._way = way
+            if self.asked:
+                way()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._way = None
+
+
 @dataclass(frozen=True)
 class EngineInfo:
     """Which engine answered: kind is docker, podman, inplace or fake."""
@@ -92,11 +125,12 @@ class Engine(Protocol):
         """Describe the engine, or raise engine-unreachable / engine-permission."""
         ...
 
-    def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+    def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
         """Run `job` to its end, handing its output on as it comes.
 
         On KeyboardInterrupt the job is told to stop (SIGTERM, 30 s of grace, SIGKILL), its
-        remaining output is handed on, it is removed, and the interrupt goes on.
+        remaining output is handed on, it is removed, and the interrupt goes on. `stop` tells it the
+        same from another thread, and its end is then returned as any other.
         """
         ...
 

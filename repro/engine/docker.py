@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from repro.engine import archive, containers, failures, gpus, ownership
 from repro.engine.buildlog import BuildLog
 from repro.engine.connect import Endpoint, connect
-from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job
+from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job, Stop
 from repro.engine.exporting import exported
 from repro.engine.pulllog import PullLog
 from repro.errors import ReproError
@@ -66,11 +66,11 @@ class DockerEngine:
             facts=_text_facts(facts, version, self._session[1]),
         )
 
-    def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+    def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
         """Run a job in a container of its own; see `Engine.run`."""
         host = containers.Host(rootless=_is_rootless(self._facts), cdi=gpus.offers_cdi(self._facts))
         with _asking(f"running a container of `{job.image}`"):
-            return containers.run(self.client, host, job, output)
+            return containers.run(self.client, host, job, output, stop or Stop())
 
     def find(self, reference: str) -> ImageInfo | None:
         """The image of that name or id that is held here, or None."""

@@ -15,6 +15,15 @@ _GRACE_SECONDS = 30
 
 def stop_and_drain(container: "Container", pump: Pump) -> None:
     """Tell the container to stop and hand on what it says meanwhile; a second Ctrl-C kills it."""
+    stopped = stop_aside(container)
+    try:
+        pump.drain_until(stopped)
+    except KeyboardInterrupt:
+        return
+
+
+def stop_aside(container: "Container") -> threading.Event:
+    """Tell the container to stop without waiting for it; the event is set once it has stopped."""
     stopped = threading.Event()
 
     def stop() -> None:
@@ -26,10 +35,7 @@ def stop_and_drain(container: "Container", pump: Pump) -> None:
             stopped.set()
 
     threading.Thread(target=stop, daemon=True).start()
-    try:
-        pump.drain_until(stopped)
-    except KeyboardInterrupt:
-        return
+    return stopped
 
 
 def close(stream: "CancellableStream[bytes]") -> None:

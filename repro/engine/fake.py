@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import IO
 
-from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job
+from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job, Stop
 from repro.errors import ReproError
 from repro.events import Sink
 
@@ -44,7 +44,7 @@ class FakeEngine:
         """A fake one."""
         return EngineInfo(kind="fake", version="0", endpoint="nowhere", architecture="amd64")
 
-    def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+    def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:  # noqa: ARG002
         """Play the next entry of the script."""
         self.calls.append("run")
         played = self.script[len(self.jobs)] if len(self.jobs) < len(self.script) else Played()

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from repro.engine.contract import Bind, EngineInfo, Exit, Job
+from repro.engine.contract import Bind, EngineInfo, Exit, Job, Stop
 from repro.engine.interpreters import find_python
 from repro.engine.pump import Pump
 from repro.errors import ReproError
@@ -45,7 +45,7 @@ class LocalEngine:
             facts={"python": str(self._python), "libc": " ".join(platform.libc_ver())},
         )
 
-    def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+    def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
         """Run a job as a process group of its own; see `Engine.run`. Nothing is isolated."""
         kills_before = _memory_kills()
         process = self._start(job)
@@ -53,7 +53,8 @@ class LocalEngine:
         ended = threading.Event()
         threading.Thread(target=_watch, args=(process, ended), daemon=True).start()
         try:
-            pump.drain_until(ended)
+            with (stop or Stop()).by(lambda: _tell(process, ended)):
+                pump.drain_until(ended)
         except BaseException:
             _stop(process, ended, pump)
             raise
@@ -124,6 +125,17 @@ def _watch(process: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
     process.wait()
     _signal(process, signal.SIGKILL)
     ended.set()
+
+
+def _tell(process: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
+    """SIGTERM now, and SIGKILL where grace does not help."""
+    _signal(process, signal.SIGTERM)
+
+    def insist() -> None:
+        if not ended.wait(_GRACE_SECONDS):
+            _signal(process, signal.SIGKILL)
+
+    threading.Thread(target=insist, daemon=True).start()
 
 
 def _stop(process: "subprocess.Popen[bytes]", ended: threading.Event, pump: Pump) -> None:

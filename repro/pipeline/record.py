@@ -8,19 +8,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from repro.paths import runtime_folder
+from repro.run import Plan
 
 
 def record(
-    command: list[str], out: Path, *, label: str = "", params: Path | None = None, snapshot_every: int = 0
+    command: list[str],
+    out: Path,
+    *,
+    label: str = "",
+    params: Path | None = None,
+    snapshot_every: int = 0,
+    plan: Plan | None = None,
 ) -> int:
     """Run `command` in the current folder; `out` becomes a run's folder. Returns the exit status.
 
+    `plan` says where it starts, what it keeps, where it ends: noise members and replays without a bundle.
     The runtime is started as a program of its own: the host never imports it.
     """
     words = ["record", "--out", str(out)]
     words += ["--label", label] if label else []
     words += ["--params", str(params)] if params else []
     words += ["--snapshot-every", str(snapshot_every)] if snapshot_every else []
+    words += plan.words(contained=False) if plan else []
     argv = [sys.executable, str(runtime_folder() / "boot.py"), *words, "--", *command]
     program = subprocess.Popen(argv, cwd=Path.cwd())
     with _passing_on(program):

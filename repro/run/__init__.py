@@ -4,6 +4,16 @@ from repro.run.container import container_job
 from repro.run.environment import environment
 from repro.run.inplace import inplace_job
 from repro.run.options import RunOptions, new_run_id
+from repro.run.plan import Plan
 from repro.run.start import Ended, start
 
-__all__ = ["Ended", "RunOptions", "container_job", "environment", "inplace_job", "new_run_id", "start"]
+__all__ = [
+    "Ended",
+    "Plan",
+    "RunOptions",
+    "container_job",
+    "environment",
+    "inplace_job",
+    "new_run_id",
+    "start",
+]

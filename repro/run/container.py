@@ -13,9 +13,13 @@ def container_job(image: str, folder: Path, run_id: str, options: RunOptions, en
     mounts = {name: Bind(path.resolve(), f"/mnt/{name}") for name, path in options.mounts.items()}
     return Job(
         image=image,
-        argv=("run", *arguments(OUT, run_id, options, engine, {n: b.inside for n, b in mounts.items()})),
+        argv=(
+            "run",
+            *arguments(OUT, run_id, options, engine, {n: b.inside for n, b in mounts.items()}),
+            *options.plan.words(contained=True),
+        ),
         env=options.env,
-        binds=(Bind(folder, OUT, writable=True), *mounts.values()),
+        binds=(Bind(folder, OUT, writable=True), *mounts.values(), *options.plan.binds()),
         network=options.network,
         shm_bytes=options.shm_bytes,
         gpus=options.gpus,

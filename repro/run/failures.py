@@ -92,7 +92,10 @@ def failure(record: Attempt, ended: Exit, attempt: Path) -> ReproError:
 
 def _refused(record: Attempt, attempt: Path) -> ReproError:
     """A failed gate; where it is about the live card, with what was needed and what would help."""
-    stopping = [f for gate in _gates(attempt) for f in gate.findings if f.stops]
+    gates = _gates(attempt)
+    if record.plan and not any(gate.status == "failed" and not gate.allowed for gate in gates):
+        return _seed_refused(record, attempt)
+    stopping = [f for gate in gates for f in gate.findings if f.stops]
     fixes = [fix for f in stopping for fix in f.fix] + [f"repro explain {f.rule}" for f in stopping]
     return ReproError(
         "run-refused",
@@ -102,6 +105,17 @@ def _refused(record: Attempt, attempt: Path) -> ReproError:
         why="; ".join(dict.fromkeys(f.why for f in stopping if f.why)),
         done=f"the record is kept in `{attempt}`",
         tries=list(dict.fromkeys(fixes)) or [f"repro show {attempt.parent}", "repro verify"],
+    )
+
+
+def _seed_refused(record: Attempt, attempt: Path) -> ReproError:
+    return ReproError(
+        "seed-refused",
+        "the program cannot start from the state that it was given",
+        found=record.reason or "see log.txt",
+        needs="a model of the same names, shapes and types as the one that the state was made of",
+        done=f"no step was trained; the record is kept in `{attempt}`",
+        tries=["repro run BUNDLE --no-seed-checkpoint", f"less {attempt / 'log.txt'}"],
     )
 
 

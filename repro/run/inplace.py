@@ -22,6 +22,7 @@ def inplace_job(bundle: Path, python: Path, folder: Path, run_id: str, options: 
             "--python",
             str(python),
             *arguments(str(folder), run_id, options, "inplace", mounts),
+            *options.plan.words(contained=False),
         ),
         env={"PYTHONDONTWRITEBYTECODE": "1", **options.env},
         workdir=str(bundle),

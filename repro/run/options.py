@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.model.run import plain_word
+from repro.run.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class RunOptions:
         mounts: host folders by the name under which the program's working folder shows them.
         gpus: "none", "all", or indices or UUIDs with commas. shm_bytes: size of /dev/shm.
         order: order number of the rental; stays on the host, never enters an image.
+        plan: where it starts, what it keeps, where it ends.
     """
 
     label: str = ""
@@ -29,6 +31,7 @@ class RunOptions:
     network: bool = False
     shm_bytes: int = 8 << 30
     snapshot_every: int = 0
+    plan: Plan = field(default_factory=Plan)
 
 
 def new_run_id(name: str, card: str, label: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from repro.engine.contract import Engine, Exit, Job
+from repro.engine.contract import Engine, Exit, Job, Stop
 from repro.events import Output, Sink
 from repro.files import write_whole
 from repro.model import canonical
@@ -26,8 +26,16 @@ class Ended:
     exit: Exit
 
 
-def start(engine: Engine, job: Job, folder: Path, run_id: str, options: RunOptions, sink: Sink) -> Ended:
-    """Run `job` and read back what its runtime recorded.
+def start(
+    engine: Engine,
+    job: Job,
+    folder: Path,
+    run_id: str,
+    options: RunOptions,
+    sink: Sink,
+    stop: Stop | None = None,
+) -> Ended:
+    """Run `job` and read back what its runtime recorded; `stop` lets another thread end it early.
 
     Raises:
         run-refused: a gate failed before the loop. run-program-failed, run-out-of-memory: it failed.
@@ -42,18 +50,28 @@ def start(engine: Engine, job: Job, folder: Path, run_id: str, options: RunOptio
         sink(Output(data))
 
     with watch(folder, sink):
-        ended = engine.run(job, take)
+        ended = engine.run(job, take) if stop is None else engine.run(job, take, stop)
     attempt = _newest_attempt(folder)
     if attempt is None:
         raise failures.no_record(ended, bytes(said))
     record = msgspec.json.decode((attempt / "run.json").read_bytes(), type=Attempt)
-    if record.status == "running" or (record.status == "ok" and not (folder / "result.json").is_file()):
+    if record.status == "running" or (record.status == "ok" and not _closed(folder, options)):
         raise failures.cut_off(ended, attempt, bytes(said))
-    if record.status != "ok":
+    if record.status != "ok" and not _ended_by_us(record, options, stop):
         raise failures.failure(record, ended, attempt).concerning(
             run={"id": run_id, "path": str(folder)}, status=record.status, exit_code=record.exit_code
         )
     return Ended(folder, attempt, record, ended)
+
+
+def _closed(folder: Path, options: RunOptions) -> bool:
+    """A run that is no whole run never has a result."""
+    return options.plan.partial or (folder / "result.json").is_file()
+
+
+def _ended_by_us(record: Attempt, options: RunOptions, stop: Stop | None) -> bool:
+    limited = record.status == "limited" and bool(options.plan.stop)
+    return limited or (record.status == "stopped" and stop is not None and stop.asked)
 
 
 def _write_host(engine: Engine, job: Job, folder: Path, run_id: str, options: RunOptions) -> None:

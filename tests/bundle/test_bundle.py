@@ -89,3 +89,24 @@ def test_a_run_is_found_by_label_or_start(bundle: Bundle, tmp_path: Path) -> Non
         bundles.find_run("20260101", tmp_path)
     assert caught.value.code == "run-not-found"
     assert len(caught.value.found) == 2
+
+
+def test_a_group_is_a_shared_label_or_names_with_commas(bundle: Bundle, tmp_path: Path) -> None:
+    ids = [f"20260101-00000{n}-tiny-cpu-{n:06}.{label}" for n, label in enumerate(("ref", "ref", "new"))]
+    for number in ids:
+        attempt = bundle.path / "runs" / number / "attempt-1"
+        attempt.mkdir(parents=True)
+        (attempt / "run.json").write_bytes(msgspec.json.encode({"schema": 1, "attempt": 1, "status": "ok"}))
+
+    def group(word: str) -> list[int]:
+        return [ids.index(path.name) for path in bundles.find_group(word, tmp_path)]
+
+    assert group("ref") == [0, 1]
+    assert group("new") == [2]
+    assert group(ids[1]) == [1]
+    assert group(f"{ids[2]}, ref,new") == [2, 0, 1]
+    assert group(str(bundle.path / "runs" / ids[1])) == [1]
+    for ambiguous in ("20260101", "ref,20260101", "ref,gone", ",", ""):
+        with pytest.raises(ReproError) as caught:
+            group(ambiguous)
+        assert caught.value.code == "run-not-found"

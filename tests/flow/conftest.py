@@ -97,3 +97,100 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "json.dump({'score': p['lr'] * 2}, open(a.out + '/metrics.json', 'w'))\n"
     )
     return commit(folder)
+
+
+_TRAINING = """
+import argparse, json, os, sys, time
+import torch
+
+ap = argparse.ArgumentParser()
+ap.add_argument("--params"); ap.add_argument("--out")
+a = ap.parse_args()
+p = json.load(open(a.params))
+torch.manual_seed(p["seed"])
+
+
+class Second(torch.nn.Linear):
+    def forward(self, x):
+        if os.environ.get("COARSE"):  # as a card does that multiplies in a shorter format
+            x = x.to(torch.bfloat16).to(torch.float32)
+        return super().forward(x)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(8, p["width"])
+        self.second = Second(p["width"], 2)
+
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(x)))
+
+
+draw = torch.Generator().manual_seed(7)
+x = torch.randn(64, 8, generator=draw)
+y = (x.sum(1) > 0).long()
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=16, shuffle=True)
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=p["lr"], momentum=0.9)
+steps = 0
+if p["shaky"]:
+    torch.manual_seed(time.time_ns())
+while steps < p["steps"]:
+    for inputs, labels in loader:
+        loss = torch.nn.functional.cross_entropy(net(inputs), labels)
+        if p["explode"] and steps >= p["explode"]:
+            loss = loss * float("inf")
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        steps += 1
+        time.sleep(p["pause"])
+    print("step", steps, "loss", loss.item(), "at", time.time(), flush=True)
+accuracy = (net(x).argmax(1) == y).float().mean().item()
+torch.save(net.state_dict(), os.path.join(a.out, "net.pt"))
+json.dump({"accuracy": accuracy, "seconds": time.time()}, open(os.path.join(a.out, "metrics.json"), "w"))
+if p["fail"] == p["seed"]:
+    sys.exit(9)
+"""
+_SETTINGS = """
+schema = 1
+name = "tiny-torch"
+[code]
+command = ["python", "train.py", "--params", "{params}", "--out", "{out}"]
+[dependencies]
+python = "3.11"
+requirements = ["requirements.in"]
+[params]
+file = "params.json"
+[protocol]
+seed = "seed"
+metric = "accuracy"
+margin = 0.05
+"""
+_PARAMS = {
+    "seed": 1, "lr": 0.1, "width": 16, "steps": 40, "pause": 0.0, "shaky": 0, "explode": 0, "fail": -1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training of a second: 40 steps of a network of two layers, with a seed and ways to go wrong."""
+    folder = tmp_path_factory.mktemp("training") / "tiny-torch"
+    folder.mkdir()
+    (folder / "train.py").write_text(_TRAINING)
+    (folder / "repro.toml").write_text(_SETTINGS)
+    (folder / "params.json").write_text(json.dumps(_PARAMS))
+    (folder / "requirements.in").write_text("torch==2.13.0\n")
+    return commit(folder)
+
+
+@pytest.fixture(scope="session")
+def trained_bundle(training: Path, repro: Callable[..., Said]) -> Path:
+    """The bundle of that training, to be run in place, with its reference."""
+    said = repro(training, "build", "--engine", "inplace", "--json")
+    assert said.status == 0, said.out + said.err
+    bundle = Path(said.json["bundle"]["path"])
+    made = repro(training, "run", str(bundle), "--engine", "inplace", "--make-reference")
+    assert made.status == 0, made.out + made.err
+    return bundle

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from repro import run as runs
-from repro.engine.contract import EngineInfo, Exit, Job
+from repro.engine.contract import EngineInfo, Exit, Job, Stop
 from repro.engine.fake import FakeEngine
 from repro.errors import ReproError
 from repro.events import Output, Progress, silent
@@ -23,7 +23,7 @@ class RecordingEngine(FakeEngine):
     committed: bool = True
     ended: Exit = field(default_factory=lambda: Exit(0))
 
-    def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+    def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
         folder = next(bind.host for bind in job.binds if bind.inside == "/out")
         if self.record is not None:
             (folder / "attempt-1").mkdir()
@@ -128,7 +128,7 @@ def test_an_engine_that_dies_leaves_no_result(tmp_path: Path) -> None:
         def info(self) -> EngineInfo:
             return EngineInfo("fake", "0", "")
 
-        def run(self, job: Job, output: Callable[[bytes], None]) -> Exit:
+        def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
             raise KeyboardInterrupt
 
     said: list[Output] = []
