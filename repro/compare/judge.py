@@ -2,43 +2,79 @@
 
 from collections.abc import Collection, Sequence
 
-from repro.compare import cause, conditions, protocol
-from repro.compare.measured import Measured, notes, take
-from repro.compare.numerics import numerics
-from repro.compare.outcome import outcome
+import msgspec
+
+from repro.compare.causes import likely as cause
+from repro.compare.gate import conditions, policy, protocol
+from repro.compare.results.outcome import outcome
+from repro.compare.rounding import repeat
+from repro.compare.rounding.numerics import Numerics, numerics
 from repro.compare.side import Side, names
+from repro.compare.signals import flips
+from repro.compare.signals.measured import Measured, notes, take
 from repro.compare.words import strongest
-from repro.model.verdict import ProtocolDifference, Verdict
+from repro.model.verdict import Condition, First, ProtocolDifference, Verdict
+
+_PLACE = ("device.", "cpu.", "torch.", "platform.", "threads.", "packages.", "python.")
+_COMPUTED = ("forward", "loss", "gradient", "update", "weights")
 
 
-def judge(a: Side, b: Side, *, allow: Collection[str] = ()) -> Verdict:
+def judge(
+    a: Side,
+    b: Side,
+    *,
+    allow: Collection[str] = (),
+    members: Sequence[Side] = (),
+    dense: tuple[Side, Side] | None = None,
+) -> Verdict:
     """The verdict for a reference `a` and a candidate `b`.
 
     Everything is compared as far as the records go, whatever the word on top: an `incomparable`
     verdict still says where the runs part. `allow` holds protocol keys, or leading parts of dotted
     keys, that may differ; the verdict says so.
+
+    Args:
+        a: the reference.
+        b: the candidate.
+        allow: protocol keys that may differ.
+        members: noise members of `a`: its repeats, and runs of it whose weights were moved by rounding.
+        dense: runs of single steps of both sides, module by module, each from one stored state.
     """
     name_a, name_b = names(a, b)
     gate = protocol.differences(a, b, allow)
     found = take(a, b)
-    answer, why_numerics = numerics(a, b, found)
-    end, why_outcome = outcome(a, b, answer, found)
+    first = numerics(a, b, found, members=members, dense_steps=dense)
+    answer = first.answer
+    end, why_outcome = outcome(a, b, answer.word, found)
     differing = conditions.differing(a, b)
+    repeats = repeat.repeatable(a, b, found, gate, differing, answer.word)
     return Verdict(
-        verdict=_word(a, b, gate, answer, end, found),
-        numerics=answer,
+        verdict=_word(a, b, gate, answer.word, end, found),
+        numerics=answer.word,
         outcome=end,
         a=name_a,
         b=name_b,
-        first=found.first,
+        first=_first(found, first),
         signals=found.signals,
         protocol_differences=gate,
         conditions_that_differ=differing,
         metrics=found.results.table,
         flips=found.results.flips,
-        cause=cause.likely(found, gate, differing),
-        evidence=[*_gate_said(gate, allow), *why_numerics, *why_outcome, *notes(found)],
+        cause=cause.likely(found, gate, differing, a, b, replay=first.replay, repeatable=repeats),
+        evidence=[
+            *_gate_said(gate, allow),
+            *_confounded(gate, differing),
+            *([repeat.SAID] if repeats is False else []),
+            *answer.said,
+            *why_outcome,
+            *notes(found),
+        ],
         not_controlled=_not_controlled(a, b, found),
+        basis=answer.basis,
+        repeatable=repeats,
+        envelope=first.envelope,
+        replay=first.replay,
+        noise=flips.noise("members", [a, *members]),
     )
 
 
@@ -51,11 +87,31 @@ def _word(a: Side, b: Side, gate: list[ProtocolDifference], answer: str, end: st
     holds = {answer, end}
     if protocol.forbids(gate):
         holds.add("incomparable")
-    if not (a.run.complete and b.run.complete):
+    if a.unfinished or b.unfinished:
         holds.add("incomplete")
-    if found.differs:
+    if found.differs and answer == "untested":
         holds.add("inconclusive")  # a difference was seen, and what it means is open
     return strongest(holds)
+
+
+def _first(found: Measured, numerics: Numerics) -> First | None:
+    """Where the runs part, with the module in which the difference arises where a replay names it."""
+    origin = numerics.replay.origin if numerics.replay else None
+    if found.first is None or origin is None or found.first.signal not in _COMPUTED:
+        return found.first
+    return msgspec.structs.replace(found.first, module=origin.module)
+
+
+def _confounded(gate: list[ProtocolDifference], differing: list[Condition]) -> list[str]:
+    """Said where what must be equal differs together with what may: one effect hides the other."""
+    must = [row.key for row in gate if row.class_ == protocol.MUST]
+    factors = [row.key for row in gate if row.class_ == protocol.FACTOR and not policy.follows(row)]
+    factors += [row.key for row in differing if row.risk in ("high", "medium") and row.key.startswith(_PLACE)]
+    if not must or not factors:
+        return []
+    return [
+        f"confounded: {', '.join(must)} and, as a factor under study, {', '.join(factors)} differ at once"
+    ]
 
 
 def _gate_said(gate: list[ProtocolDifference], allow: Collection[str]) -> list[str]:
@@ -91,8 +147,6 @@ def _not_controlled(a: Side, b: Side, found: Measured) -> list[str]:
 def _why_not(name: str, found: Measured) -> str:
     if missing := found.tallies[name].missing:
         return f"not compared, {_gaps(missing)}"
-    if name == "forward":
-        return "not compared, outputs of modules are not recorded"
     if name == "init" and any(pair.a.begins != pair.b.begins for pair in found.pairs.values()):
         return "not compared, one run goes on from a later state of the other"
     if name == "rng" and found.steps():

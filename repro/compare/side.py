@@ -19,6 +19,11 @@ class Side:
     traces: Sequence[Trace] = ()
 
     @property
+    def unfinished(self) -> bool:
+        """Whether the run was meant to go on; one that was ended after some steps, as asked, was not."""
+        return not self.run.complete and self.run.attempt.status != "limited"
+
+    @property
     def name(self) -> str:
         """Run id, or the folder's name without one; with the label in brackets."""
         attempt = self.run.attempt

@@ -2,7 +2,8 @@
 
 from repro.errors import EXIT_INCOMPARABLE, EXIT_INCONCLUSIVE, EXIT_NO, EXIT_YES
 
-# Strongest first: the first word that holds stands on top.
+# Strongest first: the first word that holds stands on top. After more than rounding the second question
+# decides (divergence.md 4), also when its answer is open; `beyond-rounding` is left where it was not asked.
 EXIT_STATUS = {
     "incomparable": EXIT_INCOMPARABLE,
     "incomplete": EXIT_INCOMPARABLE,
@@ -11,8 +12,8 @@ EXIT_STATUS = {
     "within-rounding": EXIT_YES,
     "equivalent": EXIT_YES,
     "different-but-equivalent": EXIT_YES,
-    "beyond-rounding": EXIT_NO,
     "inconclusive": EXIT_INCONCLUSIVE,
+    "beyond-rounding": EXIT_NO,
     "untested": EXIT_INCONCLUSIVE,
 }
 

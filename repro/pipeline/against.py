@@ -5,7 +5,7 @@ from pathlib import Path
 
 from repro import report
 from repro.bundle import Bundle, find_run
-from repro.compare.watch import Alarm
+from repro.compare.rounding.watch import Alarm
 from repro.engine.contract import EngineName
 from repro.errors import ReproError
 from repro.events import Note, Sink, step

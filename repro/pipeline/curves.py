@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from repro.compare import Side
-from repro.compare.align import aligned, by_part
-from repro.compare.pair import Pair
-from repro.compare.signals import distance
+from repro.compare.lines.pair import Pair
+from repro.compare.signals.align import aligned, by_part
+from repro.compare.signals.walk import distance
 from repro.model.columns import Array, Column
 from repro.model.curves import Curves, Line, Usage
 from repro.model.number import from_text

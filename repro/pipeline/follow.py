@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.bundle import Reference
-from repro.compare.watch import Alarm, Watch
+from repro.compare.rounding.watch import Alarm, Watch
 from repro.engine.contract import Stop
 from repro.events import Note, Sink
 from repro.pipeline.compare import side

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repro import compare as judges
 from repro.bundle import Bundle, Places, Reference, keep_seed, reference_of, seed_of, seed_record
-from repro.compare import conditions
+from repro.compare.gate import conditions
 from repro.engine.contract import EngineName
 from repro.errors import ReproError
 from repro.events import Note, Sink, step

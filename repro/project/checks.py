@@ -31,7 +31,7 @@ def check(settings: Settings, place: Place) -> None:
     Raises:
         config-value: with the place (`place` maps a dotted setting to it), what was found and what is needed.
     """
-    for one in (_command, _placeholders, _paths, _out_paths, _numbers, _words, _targets):
+    for one in (_command, _placeholders, _paths, _out_paths, _margins, _numbers, _words, _targets):
         one(settings, place)
 
 
@@ -111,15 +111,26 @@ def _out_paths(settings: Settings, place: Place) -> None:
         raise _wrong("checkpoint.dir", place, "is no folder of the run", folder, needs)
 
 
+def _margins(settings: Settings, place: Place) -> None:
+    protocol = settings.protocol
+    given = [("protocol.margin", "", protocol.margin)]
+    given += [("protocol.margins", f" for `{name}`", margin) for name, margin in protocol.margins.items()]
+    for key, whose, margin in given:
+        if margin is not None and not 0 <= margin < float("inf"):
+            raise _wrong(key, place, f"is no size{whose}", str(margin), "a number that is 0 or more")
+    for key in ("protocol.margin", "protocol.target"):
+        if value(settings, key) is not None and not protocol.metric:
+            needs = f"protocol.metric, the name of the metric that the {key.rpartition('.')[2]} is for"
+            raise _wrong(key, place, "is given without a metric", str(value(settings, key)), needs)
+    if protocol.metric and protocol.metric in protocol.margins:
+        needs = "further metrics: the margin of `protocol.metric` is `protocol.margin`"
+        raise _wrong("protocol.margins", place, "has the metric itself", protocol.metric, needs)
+    if protocol.target is not None and not abs(protocol.target) < float("inf"):
+        raise _wrong("protocol.target", place, "is no number", str(protocol.target), "a finite number")
+
+
 def _numbers(settings: Settings, place: Place) -> None:
     protocol = settings.protocol
-    if protocol.margin is not None and not 0 <= protocol.margin < float("inf"):
-        raise _wrong(
-            "protocol.margin", place, "is no size", str(protocol.margin), "a number that is 0 or more"
-        )
-    if protocol.margin is not None and not protocol.metric:
-        needs = "protocol.metric, the name of the metric that the margin is for"
-        raise _wrong("protocol.margin", place, "is given without a metric", str(protocol.margin), needs)
     for key in ("eval.max_mb", "eval.max_files"):
         if not value(settings, key) > 0:
             raise _wrong(key, place, "lets nothing through", str(value(settings, key)), "a number above 0")

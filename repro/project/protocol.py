@@ -10,6 +10,8 @@ from repro.model.project import Settings
 from repro.project.place import nearest
 
 NAMES = ("seed", "micro_batch", "accumulation")
+# Younger than bundles that exist: left out of the table when unset, so that their ids stay.
+_ONLY_WHEN_SET = ("margins", "target")
 
 
 def check_names(settings: Settings, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,6 +26,9 @@ def check_names(settings: Settings, values: Mapping[str, Any]) -> dict[str, Any]
         config-batch: the batch sizes contradict one another.
     """
     table: dict[str, Any] = msgspec.to_builtins(settings.protocol)
+    for key in _ONLY_WHEN_SET:
+        if table[key] in (None, {}):
+            del table[key]
     known = dict(_flat(values))
     for key in NAMES:
         name = table[key]

@@ -1,11 +1,12 @@
 """What differs between two runs: conditions, protocol, and the signals in causal order."""
 
 from repro.model.verdict import SIGNALS, Condition, ProtocolDifference, Signal, Verdict
-from repro.report import values
+from repro.report import lay, values
 from repro.report.section import Row, Section, columns
 
 EQUAL, ABSENT = "equal", "not recorded"
 _CLASSES = ("must-equal", "factor", "recorded")
+_LONGEST = 240
 
 
 def conditions(verdict: Verdict) -> Section:
@@ -53,7 +54,8 @@ def _class(row: ProtocolDifference) -> str:
 
 
 def _both(row: ProtocolDifference | Condition) -> tuple[str, str]:
-    return values.shown(row.a, row.key), values.shown(row.b, row.key)
+    """Both values; of long ones, such as how torch was built, the part around the first difference."""
+    return lay.apart(values.shown(row.a, row.key), values.shown(row.b, row.key), _LONGEST)
 
 
 def _confounded(rows: list[ProtocolDifference]) -> list[str]:

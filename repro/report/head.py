@@ -69,6 +69,8 @@ def _rests_on(verdict: Verdict) -> str:
     declared = [row for row in verdict.metrics if row.declared]
     if declared and declared[0].margin is not None:
         row = declared[0]
+        if not row.difference:
+            return f"one run a side; {row.name} was not measured by both"
         return f"one run a side; {row.name} differs by {values.signed(row.difference)}, margin {row.margin:g}"
     return "one run a side, no margin declared"
 

@@ -1,8 +1,7 @@
 import pytest
 
 from repro.compare import judge
-from repro.compare.cause import rules
-from repro.compare.conditions import RISKS, row_for, table
+from repro.compare.gate.conditions import RISKS, row_for, table
 from repro.model.verdict import SIGNALS
 
 
@@ -69,49 +68,20 @@ def test_table(name, risk):
     assert row_for(name).risk == risk
 
 
-def test_rows_of_both_tables_are_whole():
+def test_rows_are_whole_and_act_on_known_signals():
     assert all(row.risk in RISKS and row.why and row.source for row in table())
     assert len({row.pattern for row in table()}) == len(table())
-    assert all(rule.why and rule.pin and rule.differs for rule in rules())
-    assert all(set(rule.first) <= set(SIGNALS) for rule in rules())
-    assert len({rule.code for rule in rules()}) == len(rules())
+    assert all(set(row.acts) <= {*SIGNALS, "compute"} for row in table())
+    assert all(row.size in ("any", "rounding") and row.only in ("", "cuda") for row in table())
 
 
-def other_init(make_side, build, **fields):
-    return make_side([build.trace(build.segment(salt=1))], **fields)
-
-
-def test_other_simd_level_explains_other_initial_weights(make_side, build):
-    conditions = {"torch.version": "2.13.0", "cpu.capability": "DEFAULT", "hash_seed": "0"}
-    attempt = {"environment": {"ATEN_CPU_CAPABILITY": "default"}}
-    cause = judge(make_side(), other_init(make_side, build, conditions=conditions, attempt=attempt)).cause
-    assert cause["code"] == "cpu-capability-init"
-    assert "seed checkpoint" in cause["pin"]
-    assert cause["because"] == ["cpu.capability"]
-    assert cause["also"] == []
-
-
-def test_cause_is_not_proven_while_more_differs(make_side, build):
-    conditions = {
-        "torch.version": "2.13.0",
-        "cpu.capability": "DEFAULT",
-        "hash_seed": "0",
-        "device.name": "x",
-    }
-    cause = judge(make_side(), other_init(make_side, build, conditions=conditions)).cause
-    assert cause["code"] == "device-init"
-    assert cause["also"] == ["cpu.capability"]
-
-
-@pytest.mark.parametrize(("name", "code"), [("seed", "parameter-seed"), ("depth", "parameter")])
-def test_parameters_explain_first(make_side, build, name, code):
-    a, b = make_side(params={name: 1}), other_init(make_side, build, params={name: 2})
-    assert judge(a, b).cause["code"] == code
-
-
-def test_no_difference_in_the_record_gives_no_cause(make_side, build):
-    assert judge(make_side(), other_init(make_side, build)).cause is None
-
-
-def test_no_difference_in_the_signals_gives_no_cause(make_side):
-    assert judge(make_side(params={"seed": 1}), make_side(params={"seed": 2})).cause is None
+@pytest.mark.parametrize(
+    "name", ["flags.cudnn_benchmark", "flags.cuda_matmul_allow_tf32", "env.CUBLAS_WORKSPACE_CONFIG"]
+)
+def test_what_works_on_cards_alone_has_no_effect_on_a_cpu(make_side, name):
+    sides = [make_side(conditions={"device.type": "cpu", name: value}) for value in (True, False)]
+    (found,) = judge(*sides).conditions_that_differ
+    assert (found.risk, "without effect" in found.why) == ("none", True)
+    sides = [make_side(conditions={"device.type": "cuda", name: value}) for value in (True, False)]
+    (found,) = judge(*sides).conditions_that_differ
+    assert found.risk in ("high", "medium")

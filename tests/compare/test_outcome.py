@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from repro.compare import exit_status, judge
+from repro.compare.signals.flips import flips, mcnemar, mcnemar_said, noise
+from repro.model.trace import Evaluation
 
 change = msgspec.structs.replace
 SPEC = {"protocol": {"metric": "acc", "margin": 0.01, "precision": "fp32"}}
@@ -19,7 +21,7 @@ def test_metric_beside_margin_is_inconclusive_with_one_run_a_side(make_side, bui
     verdict = judge(a, b)
     assert (verdict.verdict, verdict.numerics, verdict.outcome) == (
         "inconclusive",
-        "untested",
+        "beyond-rounding",
         "inconclusive",
     )
     assert exit_status(verdict.verdict) == 6
@@ -44,7 +46,7 @@ def test_without_metric_or_margin_the_outcome_is_untested(make_side, build, prot
     b = make_side(differing(build), metrics={"acc": 0.8}, protocol=protocol)
     verdict = judge(a, b)
     assert verdict.outcome == "untested"
-    assert verdict.verdict == "inconclusive"
+    assert verdict.verdict == "beyond-rounding"
 
 
 def test_metric_of_one_side_only_is_no_equal_result(make_side):
@@ -56,8 +58,8 @@ def test_metric_of_one_side_only_is_no_equal_result(make_side):
 @pytest.mark.parametrize("bad", ["nan", "inf", "-inf"])
 def test_loss_that_breaks_on_one_side_is_diverged(make_side, build, bad):
     whole = build.segment()
-    steps = [change(s, loss=bad) if s.step == 3 else s for s in whole.steps]
-    broken = make_side([build.trace(change(whole, steps=steps))])
+    steps = [change(s, loss=bad) if s.step == 3 else s for s in whole.steps.rows()]
+    broken = make_side([build.trace(change(whole, steps=build.steps(steps)))])
     verdict = judge(make_side(), broken)
     assert (verdict.verdict, verdict.outcome) == ("diverged", "diverged")
     assert exit_status(verdict.verdict) == 1
@@ -68,8 +70,11 @@ def test_loss_that_breaks_on_one_side_is_diverged(make_side, build, bad):
 
 def test_loss_of_a_skipped_step_may_be_infinite(make_side, build):
     whole = build.segment()
-    steps = [change(s, loss="inf", skipped=True) if s.step == 3 else s for s in whole.steps]
-    assert judge(make_side(), make_side([build.trace(change(whole, steps=steps))])).outcome == "equivalent"
+    steps = [change(s, loss="inf", skipped=True) if s.step == 3 else s for s in whole.steps.rows()]
+    assert (
+        judge(make_side(), make_side([build.trace(change(whole, steps=build.steps(steps)))])).outcome
+        == "equivalent"
+    )
 
 
 def test_weights_or_metric_that_break_on_one_side(make_side, build):
@@ -132,3 +137,77 @@ def test_rows_without_ids_are_paired_by_place(make_side):
     assert judge(make_side(rows=plain), make_side(rows=plain)).verdict == "identical"
     other = [{"prediction": 1}, {"prediction": 3}]
     assert judge(make_side(rows=plain), make_side(rows=other)).flips["disagreements"] == 1
+
+
+def test_further_metrics_have_margins_of_their_own(make_side, build):
+    spec = {"protocol": {"metric": "acc", "margin": 0.01, "margins": {"f1": 0.1, "gone": 1}}}
+    a = make_side(metrics={"acc": 0.9, "f1": 0.5, "zeta": 1}, protocol=spec)
+    b = make_side(differing(build), metrics={"acc": 0.9, "f1": 0.7, "zeta": 1}, protocol=spec)
+    verdict = judge(a, b)
+    assert [(row.name, row.margin, row.declared) for row in verdict.metrics] == [
+        ("acc", 0.01, True),
+        ("f1", 0.1, True),
+        ("zeta", None, False),
+    ]
+    assert verdict.outcome == "untested"
+    assert any("`gone` was not recorded" in said for said in verdict.evidence)
+    less = {"protocol": {"metric": "acc", "margin": 0.01, "margins": {"f1": 0.1}}}
+    a, b = (type(a)(change(side.run, protocol=less), side.traces) for side in (a, b))
+    verdict = judge(a, b)
+    assert verdict.outcome == "inconclusive"
+    assert any("`f1` differs by 0.2, outside" in said for said in verdict.evidence)
+
+
+def test_a_usual_margin_is_offered_and_not_assumed(make_side, build):
+    verdict = judge(make_side(metrics={"acc": 0.9}), make_side(differing(build), metrics={"acc": 0.9}))
+    assert any("one standard deviation" in said and "never assumed" in said for said in verdict.evidence)
+
+
+def scored(build, *answers):
+    """A trace whose last evaluation gave these predictions."""
+    seen = Evaluation(
+        step=4,
+        calls=1,
+        rows=len(answers),
+        mode="eval",
+        prediction=[place for place, _ in answers],
+        margin=[float(margin).hex() for _, margin in answers],
+    )
+    return build.trace(change(build.segment(), evaluations=[seen]))
+
+
+def test_flips_without_rows_come_from_what_the_recorder_saw(make_side, build):
+    a = make_side([scored(build, (1, 1.0), (2, 0.01), (3, 2.0), (4, 1.0))])
+    b = make_side([scored(build, (1, 1.0), (5, 0.02), (6, 2.0), (4, 1.0))])
+    assert flips(a, b) == {"examples": 4, "disagreements": 2, "close": 1}
+    assert judge(a, b).flips == flips(a, b)
+    assert flips(a, make_side([scored(build, (1, 1.0))])) is None
+    assert flips(a, make_side()) is None
+    assert flips(a, make_side(rows=rows(1, 1))) is None
+
+
+def test_rows_go_before_what_the_recorder_saw(make_side, build):
+    a = make_side([scored(build, (1, 1.0))], rows=rows(1, 2))
+    b = make_side([scored(build, (2, 1.0))], rows=rows(1, 2))
+    assert flips(a, b)["disagreements"] == 0
+
+
+def test_noise_is_the_range_of_flips_between_runs(make_side):
+    sides = [make_side(rows=rows(1, 1, 1)), make_side(rows=rows(1, 1, 0)), make_side(rows=rows(1, 0, 2))]
+    assert noise("members", sides) == {"members": [1, 2], "members_discordant": [1, 2]}
+    assert noise("members", sides[:1]) == {}
+    assert noise("members", [make_side(), make_side()]) == {}
+
+
+def test_mcnemar_is_corrected_over_seeds_and_never_made_for_one(make_side):
+    a, b = make_side(rows=rows(*[1] * 12)), make_side(rows=rows(*[1] * 2, *[0] * 10))
+    same = make_side(rows=rows(*[1] * 12))
+    assert mcnemar([("1", a, b)]) == []
+    (one, *others) = mcnemar([("1", a, b), *((str(n), a, same) for n in range(2, 9))])
+    assert one[:3] == ("1", 10, 0)
+    assert one[3] == pytest.approx(8 * 2 * 0.5**10)
+    assert {p for *_, p in others} == {1.0}
+    assert "differ beyond chance" in mcnemar_said([one, *others])[1]
+    counts, word = mcnemar_said([("3", 10, 1, 0.1), ("4", 0, 0, 1.0)])
+    assert "0 to 11 are right in only one" in counts
+    assert "no seed stands out" in word

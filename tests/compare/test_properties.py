@@ -64,7 +64,7 @@ runs = st.fixed_dictionaries(
 def side_of(make_side, build, run):
     found = change(
         build.segment(0),
-        steps=[build.step(n, **fields) for n, fields in enumerate(run["steps"], 1)],
+        steps=build.steps([build.step(n, **fields) for n, fields in enumerate(run["steps"], 1)]),
         snapshots=[build.shot(n, 0, **fields) for n, fields in enumerate(run["shots"])],
     )
     side = make_side(
@@ -149,8 +149,8 @@ def test_one_changed_bit_is_never_identical(make_side, build, data, run):
 def test_nan_equals_nan_at_the_same_step_only(make_side, build, at, other):
     def with_nan(step):
         whole = build.segment()
-        steps = [change(s, loss="nan") if s.step == step else s for s in whole.steps]
-        return make_side([build.trace(change(whole, steps=steps))])
+        steps = [change(s, loss="nan") if s.step == step else s for s in whole.steps.rows()]
+        return make_side([build.trace(change(whole, steps=build.steps(steps)))])
 
     verdict = judge(with_nan(at), with_nan(other))
     assert (verdict.first is None) == (at == other)

@@ -1,10 +1,12 @@
 import math
 
+import msgspec
 import pytest
 
 from repro.compare import exit_status, judge
-from repro.compare.protocol import covers
+from repro.compare.gate.protocol import covers
 
+change = msgspec.structs.replace
 IDENTITY = dict.fromkeys(["tree", "patch", "lock", "params", "eval", "protocol", "base", "runtime"], "0" * 64)
 SPEC = {
     "schema": 1,
@@ -136,7 +138,16 @@ def test_options_are_named_by_option(make_side):
         assert set(differences(verdict)) == {"command.--lr"}
         assert verdict.verdict == "incomparable"
     longer = judge(command(make_side, "x"), command(make_side, "x", "--fast"))
-    assert differences(longer) == {"command": ("/env/bin/python x", "/env/bin/python x --fast")}
+    assert differences(longer) == {"command": ("python x", "python x --fast")}
+
+
+def test_a_recorded_command_may_write_to_its_own_run(make_side):
+    said = ["python", "x", "--out", "{out}"]
+    runs = [
+        make_side(attempt={"argv": [*said[:-1], f"/{name}/out"], "command": said, "inputs": {"x": "11"}})
+        for name in ("a", "b")
+    ]
+    assert differences(judge(*runs)) == {}
 
 
 def test_another_interpreter_is_a_factor(make_side):
@@ -167,3 +178,117 @@ def test_equal_protocol_digest_needs_no_values(make_side):
     """A run that was copied out of its bundle still names the bundle's digests."""
     a, b = make_side(identity=IDENTITY, protocol=SPEC), make_side(identity=IDENTITY)
     assert differences(judge(a, b)) == {}
+
+
+SEEDED = {"seed": "aa" * 32}
+ON_CARD = {"device.type": "cuda", "torch.version": "2.13.0"}
+
+
+def rows(a, b):
+    return {row.key: (row.class_, row.a, row.b) for row in judge(a, b).protocol_differences}
+
+
+def test_runs_from_other_seed_checkpoints_are_incomparable(make_side):
+    a, b = (make_side(attempt={"plan": {"seed": word}}) for word in ("aa", "bb"))
+    assert rows(a, b) == {"seed_checkpoint": ("must-equal", "aa", "bb")}
+    assert judge(a, b).verdict == "incomparable"
+    assert judge(a, b, allow=["seed_checkpoint"]).verdict == "identical"
+
+
+def test_seed_checkpoint_of_one_run_alone_is_recorded(make_side):
+    a, b = make_side(attempt={"plan": SEEDED}), make_side()
+    assert rows(a, b) == {"seed_checkpoint": ("recorded", SEEDED["seed"], None)}
+    assert judge(a, b).verdict == "identical"  # the weights are the same bits either way
+
+
+def test_moved_weights_are_a_factor(make_side):
+    a, b = make_side(), make_side(attempt={"plan": {"perturb": 1}})
+    assert rows(a, b) == {"plan.perturb": ("factor", None, 1)}
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "x", "y"),
+    [
+        ("precision.autocast", "flags.autocast", "cuda bfloat16", "cuda float16"),
+        ("precision.autocast", "flags.autocast", "off", "cuda bfloat16"),
+        ("precision.cuda_matmul_tf32", "flags.cuda_matmul_allow_tf32", True, False),
+        ("precision.cudnn_tf32", "flags.cudnn_allow_tf32", True, False),
+        ("precision.float32_matmul", "flags.float32_matmul_precision", "highest", "high"),
+        ("precision.default_dtype", "flags.default_dtype", "float32", "float64"),
+    ],
+)
+def test_precision_that_nothing_declared_explains_is_refused(make_side, key, name, x, y):
+    """Such as a script that takes bfloat16 where the card has it."""
+    a, b = (make_side(conditions={**ON_CARD, name: value}) for value in (x, y))
+    assert rows(a, b)[key][0] == "must-equal"
+    assert judge(a, b).verdict == "incomparable"
+    assert judge(a, b, allow=["precision"]).verdict == "identical"
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ({"params": {"amp": 0}}, {"params": {"amp": 1}}),
+        ({"conditions": {"torch.version": "1.11.0"}}, {"conditions": {"torch.version": "1.12.0"}}),
+        ({"conditions": {"env.NVIDIA_TF32_OVERRIDE": "0"}}, {}),
+    ],
+    ids=["a parameter", "the defaults of torch", "an override"],
+)
+def test_precision_that_follows_from_something_else_is_a_factor(make_side, x, y):
+    """So that allowing what it follows from is enough."""
+    sides = [
+        make_side(
+            **{
+                **fields,
+                "conditions": {
+                    **ON_CARD,
+                    "flags.cuda_matmul_allow_tf32": tf32,
+                    **fields.get("conditions", {}),
+                },
+            }
+        )
+        for fields, tf32 in ((x, True), (y, False))
+    ]
+    assert rows(*sides)["precision.cuda_matmul_tf32"][0] == "factor"
+    assert judge(*sides, allow=["params"]).verdict == "identical"
+
+
+@pytest.mark.parametrize("value", ["absent", "unknown", "unknown: RuntimeError", "mixed", None])
+def test_precision_that_was_not_read_is_not_compared(make_side, value):
+    a = make_side(conditions={**ON_CARD, "flags.autocast": "cuda bfloat16", "flags.cudnn_allow_tf32": True})
+    b = make_side(conditions={**ON_CARD, "flags.autocast": value, "flags.cudnn_allow_tf32": value})
+    assert rows(a, b) == {}
+
+
+def test_settings_of_cards_do_not_count_without_one(make_side):
+    a, b = (
+        make_side(conditions={"device.type": "cpu", "flags.cudnn_allow_tf32": on}) for on in (True, False)
+    )
+    assert rows(a, b) == {}
+
+
+def cut(build, nb):
+    whole = build.segment()
+    return build.trace(change(whole, steps=build.steps([change(s, nb=nb) for s in whole.steps.rows()])))
+
+
+def test_effective_batch_is_what_counts(make_side, build):
+    """Micro-batches times their size: 1 x 32 and 2 x 16 are one effective batch, 1 x 16 is another."""
+    a, same, half = (
+        make_side([cut(build, nb)], conditions={"loader.batch_size": size})
+        for nb, size in ((1, 32), (2, 16), (1, 16))
+    )
+    assert rows(a, same) == {}
+    assert rows(a, half) == {"effective_batch": ("must-equal", 32, 16)}
+    assert rows(a, make_side()) == {}
+
+
+def test_confounded_is_said_where_a_factor_differs_too(make_side):
+    a = make_side(params={"lr": 1}, conditions={"device.name": "A100", "device.type": "cuda"})
+    b = make_side(params={"lr": 2}, conditions={"device.name": "H100", "device.type": "cuda"})
+    said = [line for line in judge(a, b, allow=["params.lr"]).evidence if line.startswith("confounded")]
+    assert len(said) == 1
+    assert "params.lr" in said[0]
+    assert "device.name" in said[0]
+    alone = make_side(params={"lr": 2}, conditions=a.run.conditions)
+    assert not any(line.startswith("confounded") for line in judge(a, alone).evidence)

@@ -10,14 +10,15 @@ from typing import Any
 import msgspec
 
 from repro import redact
-from repro.compare.command import command_differences
 from repro.compare.equal import same_value
+from repro.compare.gate import policy
+from repro.compare.gate.command import command_differences
 from repro.compare.side import Side, only_one
 from repro.model.record import Json
 from repro.model.run import RunFolder
 from repro.model.verdict import ProtocolDifference
 
-MUST, FACTOR, RECORDED = "must-equal", "factor", "recorded"
+MUST, FACTOR, RECORDED = policy.MUST, policy.FACTOR, policy.RECORDED
 
 _DIGESTS = {
     "tree": MUST,
@@ -42,7 +43,8 @@ def differences(a: Side, b: Side, allow: Collection[str]) -> list[ProtocolDiffer
 
     `allow` holds keys, or leading parts of dotted keys, of things that may differ nevertheless.
     """
-    found = {row.key: row for part in _PARTS for row in part(a.run, b.run)}
+    declared = {row.key: row for part in _PARTS for row in part(a.run, b.run)}
+    found = {row.key: row for row in policy.differences(a, b, list(declared.values()))} | declared
     order = [MUST, FACTOR, RECORDED]
     marked = [
         msgspec.structs.replace(row, allowed=row.class_ == MUST and any(covers(k, row.key) for k in allow))

@@ -1,7 +1,7 @@
 """What differs between the places where the runs ran, sorted by what it can do to numbers."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -9,19 +9,33 @@ from typing import Any
 
 from repro import redact
 from repro.compare.side import Side
-from repro.model.verdict import Condition
+from repro.model.verdict import SIGNALS, Condition
 
 RISKS = ("high", "medium", "low", "none")
+COMPUTE = ("forward", "loss", "gradient", "update", "weights")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a difference in conditions named like `pattern` can do, and who says so."""
+    """What a difference in conditions named like `pattern` can do, and who says so.
+
+    Attributes:
+        acts: signals that it can be the first to change; `compute` stands for forward to weights.
+        size: `rounding` when by itself it moves last bits only, else `any`.
+        only: kind of device without which it has no effect, empty for any.
+    """
 
     pattern: str
     risk: str
     why: str
     source: str
+    acts: list[str] = field(default_factory=lambda: list(SIGNALS))
+    size: str = "any"
+    only: str = ""
+
+    def reaches(self, signal: str) -> bool:
+        """Whether a difference can show in this signal first."""
+        return signal in self.acts or ("compute" in self.acts and signal in COMPUTE)
 
 
 @cache
@@ -42,12 +56,18 @@ def differing(a: Side, b: Side) -> list[Condition]:
     x, y = a.run.conditions, b.run.conditions
     if not x or not y:
         return []
-    found = [_condition(name, x.get(name), y.get(name)) for name in {*x, *y} if x.get(name) != y.get(name)]
+    kinds = {side.run.conditions.get("device.type") for side in (a, b)} - {None}
+    found = [
+        _condition(name, x.get(name), y.get(name), kinds) for name in {*x, *y} if x.get(name) != y.get(name)
+    ]
     return sorted(found, key=lambda c: (RISKS.index(c.risk), c.key))
 
 
-def _condition(name: str, x: Any, y: Any) -> Condition:
+def _condition(name: str, x: Any, y: Any, kinds: set[Any]) -> Condition:
     row = row_for(name)
+    if row.only and kinds and row.only not in kinds:
+        why = f"without effect here: both runs computed on {' and '.join(sorted(map(str, kinds)))}"
+        return Condition(key=name, a=_shown(x), b=_shown(y), risk="none", why=why)
     return Condition(key=name, a=_shown(x), b=_shown(y), risk=row.risk, why=row.why)
 
 

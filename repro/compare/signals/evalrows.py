@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from repro.compare.equal import same_value
+from repro.compare.gate.declared import declared
 from repro.compare.side import Side
-from repro.compare.tally import Tally, number
+from repro.compare.signals.flips import by_id, flips
+from repro.compare.signals.tally import Tally, number
 from repro.model.number import to_text
 from repro.model.record import Json
 from repro.model.verdict import MetricRow
@@ -40,15 +41,8 @@ def results(a: Side, b: Side, last_step: int) -> Results:
     found = Results()
     _metrics(found, a, b, last_step)
     _rows(found, a.run.rows, b.run.rows, last_step)
+    found.flips = flips(a, b)
     return found
-
-
-def declared(a: Side, b: Side) -> tuple[str, float | None]:
-    """Name of the declared metric, empty without one, and the margin declared beforehand."""
-    table = (a.run.protocol or b.run.protocol).get("protocol")
-    table = table if isinstance(table, dict) else {}
-    margin = table.get("margin")
-    return str(table.get("metric") or ""), float(margin) if isinstance(margin, int | float) else None
 
 
 def is_time(name: str) -> bool:
@@ -65,14 +59,15 @@ def _time_patterns() -> tuple[str, ...]:
 def _metrics(found: Results, a: Side, b: Side, step: int) -> None:
     x = a.run.metrics.values if a.run.metrics else {}
     y = b.run.metrics.values if b.run.metrics else {}
-    chosen, margin = declared(a, b)
-    for name in sorted({*x, *y}, key=lambda n: (n != chosen, n)):
+    margins = declared(a, b).margins
+    order = [*(name for name in margins if name in {*x, *y}), *sorted({*x, *y} - margins.keys())]
+    for name in order:
         p, q = x.get(name), y.get(name)
-        found.table.append(_metric_row(name, p, q, margin if name == chosen else None, name == chosen))
+        found.table.append(_metric_row(name, p, q, margins.get(name), name in margins))
         if p is None or q is None:
             found.tally.lacks("a" if p is None else "b")
             found.alone.append(f"metric `{name}` only in {'b' if p is None else 'a'}")
-        elif is_time(name) and name != chosen:
+        elif is_time(name) and name not in margins:
             found.unjudged.append(name)
         else:
             found.metrics += 1
@@ -92,7 +87,7 @@ def _rows(found: Results, a: list[Json], b: list[Json], step: int) -> None:
         found.tally.lacks("a" if not a else "b")
         found.alone.append(f"evaluation rows only in {'b' if not a else 'a'}")
         return
-    x, y = _by_id(a), _by_id(b)
+    x, y = by_id(a), by_id(b)
     for side, only in (("a", x.keys() - y.keys()), ("b", y.keys() - x.keys())):
         if only:
             found.tally.lacks("b" if side == "a" else "a")
@@ -102,28 +97,3 @@ def _rows(found: Results, a: list[Json], b: list[Json], step: int) -> None:
         shared = (p.keys() & q.keys()) - {"id"}
         found.rows += 1
         found.tally.see(step, all(same_value(p[k], q[k]) for k in shared), count=len(shared))
-    found.flips = _flips(common)
-
-
-def _by_id(rows: list[Json]) -> dict[Any, Json]:
-    """Rows by their `id`, or by their place when they have none or share one."""
-    ids = [str(row.get("id")) for row in rows]
-    if len(set(ids)) < len(rows) or "None" in ids:
-        return dict(enumerate(rows))
-    return dict(zip(ids, rows, strict=True))
-
-
-def _flips(common: list[tuple[Json, Json]]) -> dict[str, int]:
-    """Disagreements, and of the examples with `correct` on both sides those that only one side got right."""
-    graded = [(p["correct"], q["correct"]) for p, q in common if "correct" in p and "correct" in q]
-    return {
-        "examples": len(common),
-        "disagreements": sum(1 for p, q in common if _disagree(p, q)),
-        "only_a_correct": sum(1 for p, q in graded if p and not q),
-        "only_b_correct": sum(1 for p, q in graded if q and not p),
-    }
-
-
-def _disagree(p: Json, q: Json) -> bool:
-    told_by = "prediction" if "prediction" in p and "prediction" in q else "correct"
-    return not same_value(p.get(told_by), q.get(told_by))

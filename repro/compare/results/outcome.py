@@ -1,15 +1,23 @@
 """Second question: is the result the same in the end? Stays modest: one run a side shows little."""
 
-from repro.compare.evalrows import declared
-from repro.compare.measured import Measured
+from collections.abc import Sequence
+
+import numpy as np
+
+from repro.compare.gate.declared import declared
 from repro.compare.side import Side
-from repro.compare.signals import Pair
-from repro.compare.tally import is_finite, number
+from repro.compare.signals.measured import Measured
+from repro.compare.signals.tally import is_finite, number
+from repro.compare.signals.walk import Pair
 from repro.model.verdict import MetricRow
 
 _ONE_RUN = (
     "one run a side shows neither equivalence nor a real difference: the spread between repeated runs is "
     "unknown, and with it how many runs would settle it"
+)
+OFFER = (
+    "no metric with a margin was declared, so no difference can be called small or large; a usual margin is "
+    "one standard deviation between runs of the reference under several seeds, and it is never assumed"
 )
 
 
@@ -20,28 +28,31 @@ def outcome(a: Side, b: Side, numerics: str, found: Measured) -> tuple[str, list
     whole = a.run.complete and b.run.complete
     if whole and not found.results.alone and (numerics == "identical" or _same_end(found)):
         return "equivalent", ["the final weights, and all results that were recorded, are equal in every bit"]
-    name, margin = declared(a, b)
-    if not name or margin is None:
-        return "untested", [
-            "no metric with a margin was declared, so no difference can be called small or large"
-        ]
-    row = next((row for row in found.results.table if row.name == name), None)
-    if row is None or not row.a or not row.b:
-        return "untested", [f"the declared metric `{name}` was not recorded by both runs"]
-    return "inconclusive", _beside_margin(row, margin)
+    margins = {name: margin for name, margin in declared(a, b).margins.items() if margin is not None}
+    if not margins:
+        return "untested", [OFFER]
+    rows = {row.name: row for row in found.results.table if row.a and row.b}
+    said = [
+        f"the declared metric `{name}` was not recorded by both runs" for name in margins if name not in rows
+    ]
+    if said:
+        return "untested", said
+    return "inconclusive", [*(_beside_margin(rows[name], m) for name, m in margins.items()), _ONE_RUN]
+
+
+def said_of_one_pair(rows: Sequence[MetricRow]) -> set[str]:
+    """The sentences that hold for one run a side only, and fall where several are judged."""
+    return {_ONE_RUN, OFFER, *(_beside_margin(row, row.margin) for row in rows if row.margin is not None)}
 
 
 def _same_end(found: Measured) -> bool:
     return found.ends_equal() and not found.results.tally.differs
 
 
-def _beside_margin(row: MetricRow, margin: float) -> list[str]:
+def _beside_margin(row: MetricRow, margin: float) -> str:
     difference = number(row.difference) or 0.0
     place = "inside" if abs(difference) <= margin else "outside"
-    return [
-        f"`{row.name}` differs by {difference:.6g}, {place} the declared margin of {margin:g}",
-        _ONE_RUN,
-    ]
+    return f"`{row.name}` differs by {difference:.6g}, {place} the declared margin of {margin:g}"
 
 
 def _broken_on_one_side(found: Measured) -> list[str]:
@@ -54,11 +65,12 @@ def _broken_on_one_side(found: Measured) -> list[str]:
 
 
 def _loss(name: str, pair: Pair) -> str:
-    for step in pair.steps:
-        x, y = pair.at(step)
-        both = x.loss is not None and y.loss is not None and not x.skipped and not y.skipped
-        if both and is_finite(x.loss) != is_finite(y.loss):
-            return f"{name}, step {step}: the loss is {_side(is_finite(x.loss))}"
+    (x, y), (skipped_x, skipped_y) = pair.column("loss"), pair.column("skipped")
+    both = x.known & y.known & ~skipped_x.values & ~skipped_y.values
+    broken = np.flatnonzero(both & (np.isfinite(x.values) != np.isfinite(y.values)))
+    for place in broken[:1]:
+        finite_in_a = bool(np.isfinite(x.values[place]))
+        return f"{name}, step {int(pair.steps[place])}: the loss is {_side(finite_in_a)}"
     return ""
 
 

@@ -1,12 +1,17 @@
 """All that was compared of two runs, over all their processes and trainings, in one place for the judges."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from repro.compare.align import Timeline, aligned, by_part
-from repro.compare.evalrows import Results, results
+from repro.compare.lines.pair import Pair
+from repro.compare.lines.timeline import Timeline
 from repro.compare.side import Side
-from repro.compare.signals import Pair, buffers, first_of, measure, unused_generators
-from repro.compare.tally import Tally
+from repro.compare.signals.align import aligned, by_part
+from repro.compare.signals.evalrows import Results, results
+from repro.compare.signals.firsttold import told
+from repro.compare.signals.micro import MicroBatches, micro_batches
+from repro.compare.signals.tally import Tally
+from repro.compare.signals.walk import buffers, first_of, measure, unused_generators
+from repro.model.columns import UNREAD
 from repro.model.verdict import SIGNALS, First, Signal
 
 Round = dict[str, Pair]
@@ -22,6 +27,7 @@ class Measured:
         tallies: by signal; a signal that neither or only one side recorded has compared nothing.
         first: the earliest difference: of the first training that has one, else of the results.
         buffers_alone: the state at the program's end differs in buffers although all training is equal.
+        reading: how traces were read, where that needs a word, and which of them are empty, as sentences.
     """
 
     rounds: list[Round]
@@ -30,6 +36,7 @@ class Measured:
     first: First | None
     results: Results
     buffers_alone: bool
+    reading: list[str] = field(default_factory=list)
 
     @property
     def pairs(self) -> dict[str, Pair]:
@@ -53,6 +60,12 @@ class Measured:
         return sorted({name for pair in self.pairs.values() for name in unused_generators(pair)})
 
     @property
+    def micro_batches(self) -> dict[str, MicroBatches]:
+        """How batches were cut otherwise, and the ratios that come of it, by the name of the pair."""
+        found = {name: micro_batches(pair) for name, pair in self.pairs.items()}
+        return {name: cut for name, cut in found.items() if cut is not None}
+
+    @property
     def differs(self) -> bool:
         """Whether any value that both sides have differs."""
         return any(tally.differs for tally in self.tallies.values())
@@ -71,41 +84,56 @@ def take(a: Side, b: Side) -> Measured:
     rounds, alone = _pair_up(a, b)
     counted = [_count(members) for members in rounds]
     total = {name: Tally() for name in SIGNALS}
-    for tallies in counted:
+    for tallies, _ in counted:
         for name, tally in tallies.items():
             total[name].absorb(tally, later=True)
     last = max((pair.last for pair in _final(rounds).values()), default=0)
     found = results(a, b, last)
-    buffers_alone = total["eval"].differs
     found.tally.absorb(total["eval"])
     total["eval"] = found.tally
-    first = next((first for tallies in counted if (first := first_of(tallies))), None)
-    first = first or first_of({"eval": found.tally})
-    return Measured(rounds, alone, total, first, found, buffers_alone)
+    places = (
+        told(first_of(tallies), members.values(), tallies)
+        for members, (tallies, _) in zip(rounds, counted, strict=True)
+    )
+    first = next((place for place in places if place), None) or first_of({"eval": found.tally})
+    at_end = any(at_end for _, at_end in counted)
+    return Measured(rounds, alone, total, first, found, at_end, [*_reading("a", a), *_reading("b", b)])
 
 
 def notes(found: Measured) -> list[str]:
     """How traces were placed, and what of them could not be compared, as sentences."""
-    said = []
+    said = list(found.reading)
     for name, pair in found.pairs.items():
         for side, line in (("a", pair.a), ("b", pair.b)):
             said += [f"{side}, {name}: {note}" for note in line.notes]
-        said += [*_length(name, pair), *_micro_batches(name, pair), *_unused(name, pair)]
-    return said
+        said += [*_length(name, pair), *_unused(name, pair)]
+    said += [_cut(name, cut) for name, cut in found.micro_batches.items()]
+    return said + [note for name, tally in found.tallies.items() for note in _thinned(name, tally)]
+
+
+def _reading(name: str, side: Side) -> list[str]:
+    empty = [
+        f"{name}: {trace.file or 'a trace'} holds no record" for trace in side.traces if not trace.segments
+    ]
+    return [*empty, *(f"{name}: {note}" for trace in side.traces for note in trace.notes)]
 
 
 def _final(rounds: list[Round]) -> Round:
     return rounds[-1] if rounds else {}
 
 
-def _count(members: Round) -> dict[str, Tally]:
+def _count(members: Round) -> tuple[dict[str, Tally], bool]:
+    """Tallies over the processes of one training, and whether buffers differ in the end alone."""
     total: dict[str, Tally] = {}
+    at_end = False
     for pair in members.values():
-        tallies, moved = {**measure(pair), "eval": Tally()}, buffers(pair)
-        tallies["eval" if _only_in_the_end(moved, pair, tallies) else "weights"].absorb(moved)
+        tallies, moved = measure(pair), buffers(pair)
+        alone = _only_in_the_end(moved, pair, tallies)
+        tallies["eval" if alone else "weights"].absorb(moved)
+        at_end = at_end or alone
         for name, tally in tallies.items():
             total.setdefault(name, Tally()).absorb(tally)
-    return total
+    return total, at_end
 
 
 def _only_in_the_end(moved: Tally, pair: Pair, others: dict[str, Tally]) -> bool:
@@ -113,7 +141,8 @@ def _only_in_the_end(moved: Tally, pair: Pair, others: dict[str, Tally]) -> bool
 
     The last state is that of the program's end: forward passes outside of the steps moved them.
     """
-    return moved.first == pair.last and not any(tally.differs for tally in others.values())
+    trained = (tally for name, tally in others.items() if name != "eval")
+    return moved.differs and moved.first == pair.last and not any(tally.differs for tally in trained)
 
 
 def _pair_up(a: Side, b: Side) -> tuple[list[Round], list[str]]:
@@ -136,7 +165,8 @@ def _same_end(pair: Pair) -> bool:
     if last == 0 or last != pair.b.last or last not in pair.snapshots:
         return False
     x, y = pair.shots(last)
-    return bool(x.weights) and x.weights == y.weights and x.buffers == y.buffers
+    read = UNREAD not in x.weights and UNREAD not in x.buffers
+    return bool(x.weights) and read and x.weights == y.weights and x.buffers == y.buffers
 
 
 def _length(name: str, pair: Pair) -> list[str]:
@@ -147,16 +177,24 @@ def _length(name: str, pair: Pair) -> list[str]:
 
 
 def _span(line: Timeline) -> str:
-    return f"{min(line.steps)}-{max(line.steps)}" if line.steps else "none"
+    return f"{line.steps.first}-{line.last}" if line.steps else "none"
 
 
-def _micro_batches(name: str, pair: Pair) -> list[str]:
-    for step in pair.steps:
-        x, y = pair.at(step)
-        if x.nb != y.nb:
-            said = f"{x.nb} micro-batches in a and {y.nb} in b at step {step}"
-            return [f"{name}: {said}: batches were not compared where their number differs"]
-    return []
+def _cut(name: str, cut: MicroBatches) -> str:
+    said = f"{name}: {cut.a} micro-batches in a and {cut.b} in b at step {cut.step}"
+    ratios = [
+        f"{what} in b are {ratio:.4g} times those in a"
+        for what, ratio in (("losses", cut.loss), ("gradient norms", cut.gradient))
+        if ratio is not None
+    ]
+    return f"{said}; recorded as sums over them, {' and '.join(ratios)}" if ratios else said
+
+
+def _thinned(name: str, tally: Tally) -> list[str]:
+    return [
+        f"{name}: the recorder left out {count} values in {side}: compared where both runs have it"
+        for side, count in sorted(tally.thinned.items())
+    ]
 
 
 def _unused(name: str, pair: Pair) -> list[str]:

@@ -27,9 +27,8 @@ def command_differences(a: RunFolder, b: RunFolder) -> Iterator[Found]:
 
 
 def _words(run: RunFolder) -> list[str]:
-    """As declared for a bundle, since the real words hold paths of one run; as run for a bare command."""
-    attempt = run.attempt
-    return list(attempt.command) if run.identity else list(attempt.argv or attempt.command)
+    """As declared, since the real words hold paths of one run; as run where nothing was declared."""
+    return list(run.attempt.command or run.attempt.argv)
 
 
 def _digests(run: RunFolder) -> dict[str, str]:

@@ -1,26 +1,31 @@
-"""First question: did both runs do the same computation? Today `identical`, or not tested."""
+"""What stands between two runs and the word `identical`, as sentences; whether they cover what decides."""
 
-from repro.compare.measured import Measured
+from collections.abc import Iterable
+
+from repro.compare.lines.pair import Pair
+from repro.compare.rounding.bound import LAST
 from repro.compare.side import Side
+from repro.compare.signals.measured import Measured
 
 
-def numerics(a: Side, b: Side, found: Measured) -> tuple[str, list[str]]:
-    """`identical` or `untested`, and the sentences that say why.
+def hindrances(a: Side, b: Side, found: Measured) -> list[str]:
+    """Why the runs cannot be called identical; empty when they can."""
+    return [*_unfinished(a, b), *_different(found), *_unequal_form(found), *_end(found)]
 
-    Identical needs both runs whole and of one length, every value that both recorded equal in
-    every bit, and the final weights fingerprinted and equal; a run without recorded steps needs
-    equal metrics and equal evaluation rows. Everything else is untested, since no noise envelope
-    has been measured that could tell rounding from more.
-    """
-    hindrances = [*_unfinished(a, b), *_different(found), *_unequal_form(found), *_end(found)]
-    if not hindrances:
-        return "identical", [_what_is_equal(found)]
-    said = [f"not called identical: {'; '.join(hindrances)}"]
-    if found.differs:
-        said.append(
-            "whether the difference is rounding or more was not tested: no noise envelope was measured"
-        )
-    return "untested", said
+
+def enough(a: Side, b: Side, pairs: Iterable[Pair]) -> bool:
+    """Whether the common steps reach to step 16, or to the end of whole runs."""
+    return all(
+        pair.last >= LAST or (a.run.complete and b.run.complete and pair.same_length) for pair in pairs
+    )
+
+
+def what_is_equal(found: Measured) -> str:
+    """The values that were compared and are equal in every bit."""
+    parts = [f"{signal.compared} of {name}" for name, signal in found.signals.items()]
+    steps = found.steps()
+    over = f"over {steps} steps, final weights included" if steps else "(no training step was recorded)"
+    return f"equal in every bit {over}; values compared: {', '.join(parts)}"
 
 
 def _unfinished(a: Side, b: Side) -> list[str]:
@@ -34,9 +39,7 @@ def _unfinished(a: Side, b: Side) -> list[str]:
 
 def _state(side: Side) -> str:
     attempt = side.run.attempt
-    last = max(
-        (step.step for trace in side.traces for s in trace.segments for step in s.steps[-1:]), default=0
-    )
+    last = max((segment.steps.last for trace in side.traces for segment in trace.segments), default=0)
     reason = f", {attempt.reason}" if attempt.reason else ""
     return f"status {attempt.status}{reason}, last recorded step {last}"
 
@@ -58,17 +61,10 @@ def _unequal_form(found: Measured) -> list[str]:
 
 
 def _end(found: Measured) -> list[str]:
-    if any(pair.a.steps or pair.b.steps for pair in found.pairs.values()):
+    if any(len(line.steps) for pair in found.pairs.values() for line in (pair.a, pair.b)):
         return [] if found.ends_equal() else ["the final weights were not seen to be equal on both sides"]
     if found.results.metrics and found.results.rows:
         return []
     return [
         "no training step was recorded, and equal metrics with equal evaluation rows are not there either"
     ]
-
-
-def _what_is_equal(found: Measured) -> str:
-    parts = [f"{signal.compared} of {name}" for name, signal in found.signals.items()]
-    steps = found.steps()
-    over = f"over {steps} steps, final weights included" if steps else "(no training step was recorded)"
-    return f"equal in every bit {over}; values compared: {', '.join(parts)}"

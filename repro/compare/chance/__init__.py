@@ -1,0 +1,1 @@
+"""Tests on numbers, and how many numbers they need. Knows nothing of runs."""

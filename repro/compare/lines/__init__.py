@@ -1,0 +1,1 @@
+"""Lays two traces side by side: trainings, processes, steps, snapshots; how a resumed one goes on."""

@@ -1,0 +1,1 @@
+"""The second question: the same result in the end? Margins, several runs a side, statistics."""
