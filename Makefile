@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 $(BIN)/repro: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -14,6 +14,7 @@ $(BIN)/repro: pyproject.toml
 
 $(VENV)/torch: $(BIN)/repro
 	$(BIN)/python scripts/cpu_torch.py --install
+	$(BIN)/python -m pip install --quiet --group frameworks
 	@touch $@
 
 dev: $(BIN)/repro ## create the virtual environment
@@ -28,7 +29,7 @@ demo: $(BIN)/repro ## the whole path on both examples, from nothing to a verdict
 test: $(VENV)/torch ## lint, types, and all tests with a real engine
 	@sh scripts/engine.sh
 	$(MAKE) lint type
-	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch} $(BIN)/python -m pytest -n 2 --dist loadfile --durations=15
+	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch,frameworks} $(BIN)/python -m pytest -n 2 --dist loadfile --durations=15
 
 unit: $(VENV)/torch ## tests that need no engine
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not docker"
@@ -55,7 +56,20 @@ golden: $(BIN)/repro ## record the golden traces of the examples anew
 bench-scan: $(BIN)/repro ## scan five real wheels (1.9 GB, kept), check the counts, time it
 	$(BIN)/python scripts/bench_scan.py $(BENCH)
 
+bench-record: $(VENV)/torch ## what recording costs a training step, beside the bare loop and beside TensorBoard
+	$(BIN)/python -m pip install --quiet tensorboard
+	$(BIN)/python scripts/bench_record.py $(BENCH)
+
+bench-compare: $(BIN)/repro ## compare two traces of a million steps, timed with and without pyarrow
+	$(BIN)/python scripts/bench_compare.py
+
+bench-envelope: $(VENV)/torch ## changes of known nature against the noise envelope: rounding inside, the rest outside
+	$(BIN)/python scripts/bench_envelope.py
+
+two-machines: $(BIN)/repro ## one bundle on x86-64 and, emulated, on aarch64 (as root; unpacks 3 GB)
+	@sh scripts/two_machines.sh
+
 clean: ## remove what these targets made, but no image and no bundle
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache
 
-.PHONY: help dev engine demo test unit lint type fmt dist golden bench-scan clean
+.PHONY: help dev engine demo test unit lint type fmt dist golden bench-scan bench-record bench-compare bench-envelope two-machines clean

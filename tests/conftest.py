@@ -34,10 +34,18 @@ def _card() -> bool:
     )
 
 
+def _browser() -> bool:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return any(shutil.which(name) for name in names)
+
+
 _HAVE = {
     "docker": _docker_answers,
     "torch": lambda: importlib.util.find_spec("torch") is not None,
     "gpu": _card,
+    "frameworks": lambda: all(map(importlib.util.find_spec, ("lightning", "transformers", "accelerate"))),
+    "versions": lambda: False,  # five gigabytes of images: only where REPRO_REQUIRE names it
+    "browser": _browser,
 }
 
 

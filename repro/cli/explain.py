@@ -11,7 +11,7 @@ from repro.errors import Kind, kinds
 
 if TYPE_CHECKING:
     from repro.check.finding import RuleRow
-    from repro.compare.causerules import Rule
+    from repro.compare.causes.rules import Rule
 
 Causes = tuple["Rule", ...]
 
@@ -54,7 +54,7 @@ def _line(row: "Kind | RuleRow | Causes") -> str:
 
 def _causes() -> "dict[str, Causes]":
     """The rules of each cause that `repro compare` can name."""
-    from repro.compare.causerules import rules
+    from repro.compare.causes.rules import rules
 
     found: dict[str, Causes] = {}
     for rule in rules():

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from repro.compare.causes import likely as cause
+from repro.compare.causes.rules import moves_last_bits
 from repro.compare.gate import conditions, policy, protocol
 from repro.compare.results.outcome import outcome
 from repro.compare.rounding import repeat
@@ -13,9 +14,11 @@ from repro.compare.side import Side, names
 from repro.compare.signals import flips
 from repro.compare.signals.measured import Measured, notes, take
 from repro.compare.words import strongest
+from repro.model.record import Json
 from repro.model.verdict import Condition, First, ProtocolDifference, Verdict
 
 _PLACE = ("device.", "cpu.", "torch.", "platform.", "threads.", "packages.", "python.")
+_TARGETS = "targets are recorded by their loss only: outputs are equal and the loss is not, so targets differ"
 _COMPUTED = ("forward", "loss", "gradient", "update", "weights")
 
 
@@ -44,27 +47,31 @@ def judge(
     gate = protocol.differences(a, b, allow)
     found = take(a, b)
     first = numerics(a, b, found, members=members, dense_steps=dense)
-    answer = first.answer
-    end, why_outcome = outcome(a, b, answer.word, found)
     differing = conditions.differing(a, b)
-    repeats = repeat.repeatable(a, b, found, gate, differing, answer.word)
+    repeats = repeat.repeatable(a, b, found, gate, differing, first.answer.word)
+    why = cause.likely(found, gate, differing, a, b, replay=first.replay, repeatable=repeats)
+    answer = first.answer
+    if why is not None:
+        answer = answer.by_cause(why["code"], moves_last_bits=moves_last_bits(why))
+    end, why_outcome = outcome(a, b, answer.word, found)
     return Verdict(
         verdict=_word(a, b, gate, answer.word, end, found),
         numerics=answer.word,
         outcome=end,
         a=name_a,
         b=name_b,
-        first=_first(found, first),
+        first=_first(found, first, why),
         signals=found.signals,
         protocol_differences=gate,
         conditions_that_differ=differing,
         metrics=found.results.table,
         flips=found.results.flips,
-        cause=cause.likely(found, gate, differing, a, b, replay=first.replay, repeatable=repeats),
+        cause=why,
         evidence=[
             *_gate_said(gate, allow),
             *_confounded(gate, differing),
             *([repeat.SAID] if repeats is False else []),
+            *([_TARGETS] if _by_targets(found, why) else []),
             *answer.said,
             *why_outcome,
             *notes(found),
@@ -94,12 +101,20 @@ def _word(a: Side, b: Side, gate: list[ProtocolDifference], answer: str, end: st
     return strongest(holds)
 
 
-def _first(found: Measured, numerics: Numerics) -> First | None:
+def _first(found: Measured, numerics: Numerics, why: Json | None) -> First | None:
     """Where the runs part, with the module in which the difference arises where a replay names it."""
     origin = numerics.replay.origin if numerics.replay else None
+    if found.first is not None and _by_targets(found, why):
+        return First(signal="samples", step=found.first.step)
     if found.first is None or origin is None or found.first.signal not in _COMPUTED:
         return found.first
     return msgspec.structs.replace(found.first, module=origin.module)
+
+
+def _by_targets(found: Measured, why: Json | None) -> bool:
+    """Whether the cause says that targets differ, which a recorder sees by the loss alone."""
+    at_loss = found.first is not None and found.first.signal == "loss"
+    return at_loss and why is not None and why["code"] == "hash_seed_set_order"
 
 
 def _confounded(gate: list[ProtocolDifference], differing: list[Condition]) -> list[str]:

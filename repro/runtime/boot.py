@@ -3,9 +3,11 @@
 Whatever the folder is called, its package is loaded as `repro_runtime`.
 """
 
+import importlib.util
 import os
 import sys
 
+NAME = "repro_runtime"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -13,10 +15,12 @@ def start():
     """Exit status of the command line, run by the package in this file's folder."""
     # Python put this folder itself first: names of our files would hide modules of other people.
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE or p == ""]
-    sys.path.insert(0, os.path.join(HERE, "inject"))
+    where = {"submodule_search_locations": [HERE]}
+    spec = importlib.util.spec_from_file_location(NAME, os.path.join(HERE, "__init__.py"), **where)
+    sys.modules[NAME] = package = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
     from repro_runtime.__main__ import main
 
-    sys.path.pop(0)
     return main(sys.argv[1:])
 
 

@@ -2,6 +2,8 @@
 
 import os
 
+from .plan import VARIABLE as PLAN
+
 INJECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inject")
 # Places where libraries keep what they compile or fetch; a home that can be written is not promised.
 CACHES = {
@@ -23,6 +25,7 @@ def child_env(attempt, every, python=None):
     brings the recorder back, by the name in REPRO_RUNTIME_INJECT.
     """
     env = dict(os.environ)
+    env.pop(PLAN, None)
     paths = [INJECT] + [p for p in [env.get("PYTHONPATH", "")] if p]
     env["PYTHONPATH"] = os.pathsep.join(paths)
     env["REPRO_RUNTIME_INJECT"] = INJECT
@@ -34,8 +37,16 @@ def child_env(attempt, every, python=None):
     env.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     env["PYTHONUNBUFFERED"] = "1"
     env["REPRO_RUNTIME_ATTEMPT"] = attempt.folder
-    env["REPRO_RUNTIME_EVERY"] = str(every)
+    # Without a number the recorder takes its own, and may thin it.
+    env["REPRO_RUNTIME_EVERY"] = str(every or "")
     return env
+
+
+def with_plan(env, plan):
+    """Environment of a program that has something to do beside training, or goes without the recorder."""
+    if not plan.recorded:
+        return {name: value for name, value in env.items() if name != "REPRO_RUNTIME_ATTEMPT"}
+    return dict(env, **{PLAN: plan.text()}) if plan.asked else env
 
 
 def with_project(env, cwd):

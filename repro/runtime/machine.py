@@ -1,64 +1,11 @@
 """Conditions that need no torch: Python, machine, and the environment variables that can change a number."""
 
+import locale
 import os
 import platform
 import sys
 
-# Names, and beginnings of names, of variables that choose kernels, threads, precision, devices or seeds.
-EXACT = (
-    "ATEN_CPU_CAPABILITY",
-    "CUBLAS_WORKSPACE_CONFIG",
-    "CUBLASLT_WORKSPACE_SIZE",
-    "NVIDIA_TF32_OVERRIDE",
-    "NVIDIA_VISIBLE_DEVICES",
-    "PYTHONHASHSEED",
-    "MALLOC_CONF",
-    "LD_PRELOAD",
-    "GOMP_CPU_AFFINITY",
-    "LRU_CACHE_CAPACITY",
-    "XLA_FLAGS",
-    "WORLD_SIZE",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-)
-BEGINNINGS = (
-    "MKL_",
-    "ONEDNN_",
-    "DNNL_",
-    "OMP_",
-    "KMP_",
-    "OPENBLAS_",
-    "BLIS_",
-    "NPY_",
-    "PYTORCH_",
-    "TORCH_",
-    "TORCHINDUCTOR_",
-    "TRITON_",
-    "CUDA_",
-    "CUDNN_",
-    "CUBLAS_",
-    "NCCL_",
-    "GLOO_",
-    "HIP_",
-    "HSA_",
-    "ROCBLAS_",
-    "MIOPEN_",
-)
-SECRET_PARTS = ("TOKEN", "SECRET", "PASSW", "CREDENTIAL", "API_KEY", "ACCESS_KEY")
-# Set by the supervisor for every run alike, or paths that cannot change a number.
-OURS = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
-
-
-def environment(environ):
-    """`env.NAME` for every variable that is set, matters, and does not look like a secret."""
-    return {
-        "env." + name: value
-        for name, value in sorted(environ.items())
-        if (name in EXACT or name.startswith(BEGINNINGS))
-        and name not in OURS
-        and not any(part in name.upper() for part in SECRET_PARTS)
-    }
+from .variables import environment
 
 
 def hash_seed():
@@ -92,6 +39,30 @@ def libc():
         return " ".join(platform.libc_ver()).strip() or "unknown"
 
 
+def locales():
+    """Locale of sorting and of numbers, and the encoding of text files, as the program set them."""
+    names = [locale.setlocale(kind) for kind in (locale.LC_COLLATE, locale.LC_NUMERIC)]
+    return "collate %s, numbers %s, text %s" % (names[0], names[1], locale.getpreferredencoding(False))
+
+
+def processors():
+    """Number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def interpreter_flags():
+    """Options of the interpreter that change what a program does, empty without any."""
+    names = ("optimize", "utf8_mode", "isolated", "dev_mode")
+    return " ".join("%s=%d" % (n, getattr(sys.flags, n)) for n in names if getattr(sys.flags, n, 0))
+
+
+def flush_denormal():
+    """Whether this thread's arithmetic takes the smallest numbers for zero."""
+    return sys.float_info.min / 2 == 0.0
+
+
 def memory_bytes():
     """Memory of the machine, None when it does not say."""
     try:
@@ -104,7 +75,11 @@ READERS = {
     "python.version": platform.python_version,
     "python.implementation": platform.python_implementation,
     "cpu.model": cpu_model,
+    "cpu.count": processors,
     "hash_seed": hash_seed,
+    "python.flags": interpreter_flags,
+    "python.locale": locales,
+    "flags.flush_denormal": flush_denormal,
     "platform.machine": platform.machine,
     "platform.libc": libc,
     "memory.total_bytes": memory_bytes,

@@ -3,6 +3,8 @@
 import argparse
 import os
 
+from .plan import add_options
+
 IMAGE_BUNDLE = "/opt/repro/bundle"
 SNAPSHOT_EVERY = 64
 
@@ -77,10 +79,11 @@ def _shared(parser):
         help="a fact about the surroundings, kept in the record",
     )  # fmt: skip
     parser.add_argument(
-        "--snapshot-every", type=_positive, default=SNAPSHOT_EVERY, metavar="N",
+        "--snapshot-every", type=_positive, default=None, metavar="N",
         help="fingerprint all weights every N optimizer steps, besides steps 0 to 10, powers of two,"
-        " checkpoints and the end (default %d)" % SNAPSHOT_EVERY,
+        " checkpoints and the end (default %d, or more rarely where that takes too long)" % SNAPSHOT_EVERY,
     )  # fmt: skip
+    add_options(parser)
 
 
 def _run_parser(commands):

@@ -111,6 +111,9 @@ class Params:
         return path
 
 
+LARGEST = 1 << 20
+
+
 def keep(path, attempt):
     """Copy the values of a JSON file into the record of a command that has no bundle."""
     try:
@@ -120,6 +123,30 @@ def keep(path, attempt):
         raise UsageError("--params %s cannot be read as JSON: %s" % (path, problem)) from None
     if not isinstance(values, dict):
         raise UsageError("--params %s holds no table of parameters" % path)
-    name = os.path.basename(path)
-    document = {"schema": 1, "file": name, "values": tagged(values), "overrides": {}}
-    write_json(attempt.path("params.json"), document)
+    _write(attempt, path, values)
+
+
+def keep_from_command(words, cwd, attempt):
+    """Copy the values of the first JSON file with a table of parameters that a word of the command names."""
+    for word in words[1:]:
+        for name in (word, word.partition("=")[2]):
+            values = _table_in(os.path.join(cwd, name)) if name.endswith(".json") else None
+            if values is not None:
+                _write(attempt, name, values, taken_from="command")
+                return
+
+
+def _table_in(path):
+    try:
+        if os.path.getsize(path) > LARGEST:
+            return None
+        with open(path, encoding="utf-8") as f:
+            values = json.load(f)
+    except (OSError, ValueError):
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def _write(attempt, path, values, **more):
+    document = {"schema": 1, "file": os.path.basename(path), "values": tagged(values), "overrides": {}}
+    write_json(attempt.path("params.json"), dict(document, **more))

@@ -58,6 +58,7 @@ class Program:
         self.asked_at = None
         self.note = ""
         self.echo = True
+        self.over = None
         self.process = None
 
     def run(self):
@@ -115,6 +116,7 @@ class Program:
                 self.peak.sample(self.process.pid)
                 sampled = now
             self._hurry(now)
+            self._end_if_over()
             if ended_at is None and self.process.poll() is not None:
                 ended_at = now
             if ended_at is not None and now - ended_at > LINGER_SECONDS:
@@ -127,6 +129,12 @@ class Program:
             open_end = self._copy(source)
         self.process.wait()
         self.peak.complete()
+
+    def _end_if_over(self):
+        """End what is left of a program that has said farewell: workers, a shell with more commands."""
+        if self.over is not None and self.over():
+            self.over = None
+            self._tell(signal.SIGKILL)
 
     def _hurry(self, now):
         late = self.asked_at is not None and "SIGTERM" in self.asked and now - self.asked_at > GRACE_SECONDS

@@ -13,7 +13,8 @@ from .files import read_json
 from .gates import data_format, reload_weights
 from .job import Job
 from .options import IMAGE_BUNDLE, UsageError
-from .params import Params, keep
+from .params import Params, keep, keep_from_command
+from .plan import Plan
 from .workdir import WorkFolder
 
 
@@ -59,6 +60,8 @@ def run(options, command):
         card.look(bundle, python, job.plain_env(), work.cwd, given),
     ]
     job.after = work.clean
+    job.lock = os.path.join(bundle, "requirements.lock")
+    job.plan = Plan(options)
     return job.perform()
 
 
@@ -70,13 +73,17 @@ def record(options, command):
     try:
         if options.params:
             keep(options.params, attempt)
+        else:
+            keep_from_command(command, cwd, attempt)
         argv = [word.replace("{out}", attempt.out) for word in command]
     except UsageError as problem:
         attempt.finish("refused", exit_code=None, reason=str(problem))
         raise
     attempt.save(inputs=named_files(command, cwd))
     spec = {"metrics": "metrics.json"}
-    return Job(attempt, spec, argv, cwd, python, child_env(attempt, options.snapshot_every), {}).perform()
+    job = Job(attempt, spec, argv, cwd, python, child_env(attempt, options.snapshot_every), {})
+    job.plan = Plan(options)
+    return job.perform()
 
 
 def _absolute(python):

@@ -65,7 +65,7 @@ def _torch(path, trusted):
         if "weights_only" in str(problem) or "Unsupported" in str(problem):
             return {"status": "unknown", "reason": "holds other objects than tensors, which were not run"}
         raise
-    from .inside.checkpoints import describe
+    from .inside.hooks.checkpoints import describe
 
     return describe(torch, loaded)
 

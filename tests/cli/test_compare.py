@@ -97,7 +97,7 @@ def test_the_cause_in_full(runs, capsys):
 
 def test_every_cause_explains_itself(capsys):
     from repro.check.finding import rule_rows
-    from repro.compare.causerules import rules
+    from repro.compare.causes.rules import rules
     from repro.errors import kinds
 
     codes = {rule.code for rule in rules()}

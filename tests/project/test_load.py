@@ -185,6 +185,10 @@ def test_missing_folder(tmp_path: Path) -> None:
         ('[protocol]\nmargin = -0.1\nmetric = "acc"\n', "0 or more"),
         ("[protocol]\nmargin = nan\nmetric = 'acc'\n", "0 or more"),
         ("[protocol]\nmargin = 0.1\n", "without a metric"),
+        ("[protocol]\ntarget = 0.1\n", "without a metric"),
+        ("[protocol]\nmetric = 'acc'\ntarget = inf\n", "no number"),
+        ("[protocol.margins]\nf1 = -1\n", "is no size for `f1`"),
+        ("[protocol]\nmetric = 'acc'\nmargins = {acc = 1}\n", "has the metric itself"),
         ("[eval]\nmax_mb = 0\n", "above 0"),
         ('name = "Digits CNN"\n', "small letters"),
         ('[dependencies]\npython = "3.11.4"\n', "without the patch level"),
@@ -221,6 +225,14 @@ def test_names_of_parameters_become_values() -> None:
     assert (table["seed"], table["micro_batch"], table["accumulation"]) == (7, 16, 2)
     assert table["precision"] == "fp32"
     assert project.check_names(settings(seed=3), {})["seed"] == 3
+
+
+def test_younger_settings_leave_the_table_of_older_bundles_as_it_was() -> None:
+    """Its digest is part of a bundle's id."""
+    known = "precision seed micro_batch accumulation effective_batch deterministic metric better margin"
+    assert set(project.check_names(settings(), {})) == set(known.split())
+    table = project.check_names(settings(metric="acc", margins={"f1": 1}, target=0), {})
+    assert (table["margins"], table["target"]) == ({"f1": 1.0}, 0.0)
 
 
 @pytest.mark.parametrize(

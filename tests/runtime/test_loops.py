@@ -17,12 +17,14 @@ def test_plain_loop(record, tmp_path, accumulate):
     assert [s["step"] for s in steps] == list(range(1, 21))
     assert {s["nb"] for s in steps} == {accumulate}
     assert [s["loss"] for s in steps] == [t["loss"].hex() for t in told]
-    norms = [float.fromhex(s["gn"]) for s in steps]
-    assert norms == pytest.approx([t["gn"] for t in told], rel=1e-13)
+    # Later ones are thinned: so short a step leaves no time to look at it.
+    norms = [float.fromhex(s["gn"]) for s in steps[:16]]
+    assert norms == pytest.approx([t["gn"] for t in told[:16]], rel=1e-13)
     changes = [(s["step"], s["lr"]) for s in steps if "lr" in s]
     assert changes == [(n, [told[n - 1]["lr"].hex()]) for n in (1, 6, 11, 16)]
-    assert all(re.fullmatch("[0-9a-f]{16}", s["batch"]) for s in steps)
-    assert len({s["batch"] for s in steps}) == 20
+    for name in ("batch", "fwd"):
+        assert all(re.fullmatch("[0-9a-f]{16}", s[name]) for s in steps[:16])
+        assert len({s[name] for s in steps[:16]}) == 16
     assert all("idx" not in s for s in steps)
     assert attempt.state["recorder"]["steps"] == 20
     assert attempt.lines()[-1]["k"] == "end"
@@ -34,7 +36,7 @@ def test_start_record_and_snapshots(record, tmp_path):
         "plain_loop.py", "1", str(tmp_path / "told.json"), options=("--snapshot-every", "12")
     ).attempt
     start = attempt.lines()[0]
-    assert (start["k"], start["format"], start["rank"], start["world"]) == ("start", 1, 0, 1)
+    assert (start["k"], start["format"], start["rank"], start["world"]) == ("start", 2, 0, 1)
     assert [p["name"] for p in start["params"]] == [
         "0.weight",
         "0.bias",
@@ -117,6 +119,8 @@ def test_two_optimizers_and_a_second_training(record):
     assert duel[-1]["k"] == "end"
     assert [s["step"] for s in alone if s["k"] == "s"] == [1, 2, 3]
     assert [p["step"] for p in alone if p["k"] == "p"] == [0, 1, 2, 3]
+    # Also the first step of the second training, after whatever thinning.
+    assert all("fwd" in s and "batch" in s for s in records if s["k"] == "s")
     assert attempt.state["recorder"]["steps"] == 13
 
 

@@ -58,7 +58,7 @@ def test_every_module_can_be_imported_under(python, tmp_path):
         if "inject" not in p.parts
     ]
     names = [n for n in names if n not in ("boot", "__init__", "inside.__init__")]
-    code = "import importlib, sys\nfor n in sys.argv[1:]: importlib.import_module('repro_runtime.' + n)"
+    code = "import importlib, sys\nfor n in sys.argv[1:]: importlib.import_module('_repro_recorder.' + n)"
     env = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "inject"),
@@ -103,7 +103,7 @@ def imports(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_imports_only_the_standard_library_and_itself(path):
     for level, name, guarded in imports(path):
-        if level or name in sys.stdlib_module_names or name == "repro_runtime":
+        if level or name in sys.stdlib_module_names or name in ("repro_runtime", "_repro_recorder"):
             continue
         assert name in GUESTS, f"{path.name} imports {name}"
         assert guarded, f"{path.name} imports {name} outside of try"

@@ -57,6 +57,10 @@ def gathered(
     names = list(dict.fromkeys(names))
     facts: set[str] = {f"differs:{name}" for name in names}
     facts |= _signals(found) | set(_replayed(replay)) | set(_repeats(names, repeatable))
+    if any(row.key == "loader.workers" and None in (row.a, row.b) for row in conditions):
+        facts.add("loader.on one side")
+    if not any(name.partition(".")[0] in GATE for name in names):
+        facts.add("nothing asked differs")
     if pair is not None and found.first is not None:
         facts |= sizes.facts(pair, max(found.first.step, 1), found) | start.facts(pair)
     if sides is not None:
@@ -105,10 +109,13 @@ def _asked(row: ProtocolDifference) -> str:
 
 
 def _versions(conditions: Sequence[Condition]) -> Iterable[str]:
-    """Modules of no package that name a version, and name another one on the other side."""
+    """Modules of no package that name another version on the other side, or come by another PYTHONPATH."""
+    elsewhere = any(row.key == "env.PYTHONPATH" for row in conditions)
     for row in conditions:
+        if not row.key.startswith("modules.") or None in (row.a, row.b):
+            continue
         x, y = str(row.a).split(" "), str(row.b).split(" ")
-        if row.key.startswith("modules.") and len(x) == len(y) == 3 and x[0] != y[0]:
+        if elsewhere or (len(x) == len(y) == 3 and x[0] != y[0]):
             yield row.key
 
 

@@ -26,6 +26,7 @@ class Rule:
     proof: list[str] = field(default_factory=list)
     at_most: str = ""
     asked: bool = False
+    last_bits: bool = False
 
     def matching(self, patterns: list[str], names: Iterable[str]) -> list[str]:
         """The names that a pattern matches, in their order."""
@@ -36,6 +37,12 @@ class Rule:
 def rules() -> tuple[Rule, ...]:
     """All rules, in order: the first that fits counts."""
     return tuple(Rule(**row) for row in _table()["cause"])
+
+
+def moves_last_bits(cause: dict[str, Any]) -> bool:
+    """Whether a cause that was named moves last bits only, and nothing else that differs is in question."""
+    known = {rule.code for rule in rules() if rule.last_bits}
+    return cause["code"] in known and cause["sure"] in ("proven", "likely") and not cause["also"]
 
 
 def next_commands(signal: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from repro.compare.lines.pair import Pair
+from repro.compare.signals.firsttold import summed
 from repro.compare.signals.measured import Measured
 from repro.compare.signals.micro import micro_batches
 from repro.compare.signals.tally import number
@@ -36,7 +37,8 @@ def facts(pair: Pair, step: int, found: Measured) -> set[str]:
     known = {name: size for name, size in _sizes(pair, step) if size is not None}
     words = {f"{name}~{_word(size, rounding)}" for name, size in known.items() if size}
     words |= {f"{name}~none" for name, size in known.items() if size == 0}
-    words |= set(_generators(pair, step)) | set(_micro(pair)) | set(_clipped(pair)) | set(_evaluations(pair))
+    words |= set(_generators(pair, step)) | set(_clipped(pair)) | set(_evaluations(pair))
+    words |= set(_micro(pair, step))
     words |= set(_nonfinite(pair, step)) | set(_norms(pair)) | set(_schedule(pair, step))
     return words | ({"results.differ"} if found.results.tally.differs else set())
 
@@ -117,8 +119,10 @@ def _stopped(pair: Pair, step: int) -> Iterable[str]:
         yield "draws stopped on one side"
 
 
-def _micro(pair: Pair) -> Iterable[str]:
+def _micro(pair: Pair, step: int) -> Iterable[str]:
     """How micro-batches differ, and whether loss and gradient stand in their ratio where they first do."""
+    if step in pair.a.steps and step in pair.b.steps and summed(*pair.at(step)):
+        yield "micro-batches.summed on one side"
     cut = micro_batches(pair)
     if cut is None or not cut.a or not cut.b:
         return

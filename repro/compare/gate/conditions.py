@@ -1,6 +1,7 @@
 """What differs between the places where the runs ran, sorted by what it can do to numbers."""
 
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -9,9 +10,11 @@ from typing import Any
 
 from repro import redact
 from repro.compare.side import Side
+from repro.model.record import Json
 from repro.model.verdict import SIGNALS, Condition
 
 RISKS = ("high", "medium", "low", "none")
+_FILES = 240  # the recorder hears of 256, and some of them it does not name
 COMPUTE = ("forward", "loss", "gradient", "update", "weights")
 
 
@@ -57,10 +60,21 @@ def differing(a: Side, b: Side) -> list[Condition]:
     if not x or not y:
         return []
     kinds = {side.run.conditions.get("device.type") for side in (a, b)} - {None}
-    found = [
-        _condition(name, x.get(name), y.get(name), kinds) for name in {*x, *y} if x.get(name) != y.get(name)
-    ]
+    names = {name for name in {*x, *y} if x.get(name) != y.get(name)} - _elsewhere(x, y)
+    found = [_condition(name, x.get(name), y.get(name), kinds) for name in names]
     return sorted(found, key=lambda c: (RISKS.index(c.risk), c.key))
+
+
+def _elsewhere(x: Json, y: Json) -> set[str]:
+    """Files of one side that the other read under another name, or perhaps past the recorder's limit."""
+    p, q = ({name for name in side if name.startswith("files.")} for side in (x, y))
+    if max(len(p), len(q)) >= _FILES:
+        return p ^ q
+    lone = [Counter(str(side[name]) for name in mine) for side, mine in ((x, p - q), (y, q - p))]
+    moved = lone[0] & lone[1]
+    return {name for name in p - q if str(x[name]) in moved} | {
+        name for name in q - p if str(y[name]) in moved
+    }
 
 
 def _condition(name: str, x: Any, y: Any, kinds: set[Any]) -> Condition:

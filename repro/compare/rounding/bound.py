@@ -5,7 +5,7 @@ that of members, which carry how much this very training amplifies rounding.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isinf
 
 import numpy as np
@@ -75,7 +75,8 @@ def by_bound(found: Sequence[Size], start: int, unit: Unit, enough: bool) -> Ans
     if later := _stays_beyond(found):
         return _answer(BEYOND, f"{later[0]} in {unit.name}, and so at {len(later)} sampled steps in all")
     if worst.times > 1:
-        return _answer(UNTESTED, f"{worst} in {unit.name}: more than it makes, too little to be sure")
+        said = f"{worst} in {unit.name}: more than it makes, too little to be sure"
+        return replace(_answer(UNTESTED, said), near=enough)
     if not enough:
         last = max(size.step for size in found)
         return _answer(UNTESTED, f"all of rounding's size so far, but there are only {last} of {LAST} steps")

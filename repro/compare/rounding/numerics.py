@@ -5,7 +5,7 @@ steps from one state; else the a-priori bound of rounding.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from repro.compare.lines.pair import Pair
 from repro.compare.rounding import bound, dense, discrete, envelope, whole
@@ -52,7 +52,7 @@ def numerics(
         return Numerics(Answer(IDENTICAL, "bits", (whole.what_is_equal(found),)), curve, rows)
     answer = _Judge(a, b, found, unit, curve, rows).answer()
     why = f"not called identical: {'; '.join(hindrances)}"
-    return Numerics(Answer(answer.word, answer.basis, (why, *answer.said, *notes)), curve, rows)
+    return Numerics(replace(answer, said=(why, *answer.said, *notes)), curve, rows)
 
 
 def _curve(
@@ -115,7 +115,7 @@ class _Judge:
         else:
             answer = self._judged(apart, sizes)
         answer = self._with_replay(answer)
-        return Answer(answer.word, answer.basis, (*said, *_discrete_notes(apart.pairs), *answer.said))
+        return replace(answer, said=(*said, *_discrete_notes(apart.pairs), *answer.said))
 
     def _judged(self, apart: Parted, sizes: Sequence[bound.Size]) -> Answer:
         """By members where there are enough, else by the bound; runs that part after step 16 by the bound."""

@@ -10,7 +10,7 @@ import sys
 
 def _watch():
     try:
-        from repro_runtime.inside.hooks import watch_imports
+        from _repro_recorder.inside.hooks.imports import watch_imports
 
         watch_imports()
     except Exception as problem:

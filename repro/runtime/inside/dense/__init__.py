@@ -1,0 +1,1 @@
+"""Single steps recorded module by module."""

@@ -1,0 +1,1 @@
+"""Where torch is listened to: one file a place."""

@@ -1,0 +1,1 @@
+"""The recorder: what hooks tell it, when it looks, what it writes."""

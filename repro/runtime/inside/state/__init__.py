@@ -1,0 +1,1 @@
+"""What a run starts from and what it keeps: state files, noise, the plan that asks for them."""
