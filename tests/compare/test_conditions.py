@@ -85,3 +85,17 @@ def test_what_works_on_cards_alone_has_no_effect_on_a_cpu(make_side, name):
     sides = [make_side(conditions={"device.type": "cuda", name: value}) for value in (True, False)]
     (found,) = judge(*sides).conditions_that_differ
     assert found.risk in ("high", "medium")
+
+
+def test_a_file_read_under_another_name_is_the_same_data(make_side):
+    a = {"files.a/x.csv": "0123 5 bytes", "files.a/y.csv": "4567 5 bytes"}
+    b = {"files.b/x.csv": "0123 5 bytes", "files.b/y.csv": "89ab 5 bytes"}
+    found = judge(make_side(conditions=a), make_side(conditions=b)).conditions_that_differ
+    assert {c.key for c in found} == {"files.a/y.csv", "files.b/y.csv"}
+
+
+def test_files_past_the_recorders_limit_are_not_called_missing(make_side):
+    rows = {f"files.data/{n}": "0123 5 bytes" for n in range(250)}
+    a = {**rows, "files.data/only": "4567 5 bytes", "files.data/0": "89ab 5 bytes"}
+    found = judge(make_side(conditions=a), make_side(conditions=rows)).conditions_that_differ
+    assert [c.key for c in found] == ["files.data/0"]

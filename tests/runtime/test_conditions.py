@@ -107,6 +107,21 @@ def test_names_hold_on_another_machine(tmp_path, monkeypatch):
     assert places.told("/mnt/disk/data/x.csv") == "data/x.csv"
     assert places.is_foreign("/proc/self/maps")
     assert not places.is_foreign(str(tmp_path / "x.csv"))
+    assert not places.is_foreign(f"{places.MEMORY}/data/x.csv")
+
+
+def test_folders_walked_in_another_order_hold_the_same_names(monkeypatch):
+    """A walk lists the folders below in the order of their names; where the data lie says nothing."""
+    inside = {"a": ["1"], "b": ["2"]}
+    found = []
+    for top, names in (("/mnt/x", ["a", "b"]), ("/data", ["b", "a"])):
+        watch = outside.Watch()
+        watch.folders = dict.fromkeys([top, *(f"{top}/{name}" for name in names)])
+        told = {top: names, **{f"{top}/{name}": inside[name] for name in names}}
+        monkeypatch.setattr(os, "listdir", told.__getitem__)
+        found.append(watch.stop())
+    assert found[0]["order.listing"] != found[1]["order.listing"]
+    assert found[0]["order.listing_sorted"] == found[1]["order.listing_sorted"]
 
 
 def test_a_folder_has_two_digests(tmp_path, monkeypatch):
