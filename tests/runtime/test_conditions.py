@@ -106,6 +106,7 @@ def test_names_hold_on_another_machine(tmp_path, monkeypatch):
     assert places.told(str(tmp_path / "data" / "x.csv")) == "data/x.csv"
     assert places.told("/mnt/disk/data/x.csv") == "data/x.csv"
     assert places.is_foreign("/proc/self/maps")
+    assert places.is_foreign(str(Path(variables.__file__).resolve()))  # the recorder's own
     assert not places.is_foreign(str(tmp_path / "x.csv"))
     assert not places.is_foreign(f"{places.MEMORY}/data/x.csv")
 

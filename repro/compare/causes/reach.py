@@ -29,6 +29,7 @@ _FOLLOWS = {
 class _Setting:
     pattern: str
     acts: list[str]
+    source: str = ""
 
 
 def can(name: str, known: Evidence) -> bool:

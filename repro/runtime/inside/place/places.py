@@ -5,7 +5,7 @@ import sys
 
 SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/run", "/usr/lib", "/usr/share", "/lib")
 PACKAGES = ("site-packages", "dist-packages")
-RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RUNTIME = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir))
 STANDARD = os.path.dirname(os.path.abspath(os.__file__))
 # No device, but a file system in memory that people keep data in.
 MEMORY = os.path.join(os.sep, "dev", "shm")
