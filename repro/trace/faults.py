@@ -16,12 +16,21 @@ class _Tensor(Open, kw_only=True):
     dtype: str = ""
 
 
+class _Optimizer(Open, kw_only=True):
+    groups: list[Json] = []
+
+
+class _Module(Open, kw_only=True):
+    name: str
+
+
 class _StartLine(Open, kw_only=True):
     """What readers take from a `start` record."""
 
     params: list[_Tensor] = []
     buffers: list[_Tensor] = []
-    optimizers: list[Json] = []
+    optimizers: list[_Optimizer] = []
+    modules: list[_Module] = []
 
 
 def check_format(path: Path, number: int, start: Json) -> None:

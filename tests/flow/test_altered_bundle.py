@@ -41,7 +41,7 @@ def _trace() -> list[dict[str, object]]:
     state = {"weights": ["0" * 16], "norm2": "0x1p+0", "sketch": ["0x0p+0"] * 32, "nonfinite": 0}
     tensor = {"name": "w", "shape": [2], "dtype": "float32"}
     optimizer = {"opt": 0, "class": "SGD", "groups": [{"lr": "0x1p-4"}], "params": [0]}
-    start = {"k": "start", "format": 1, "rank": 0, "world": 1, "optimizers": [optimizer], "params": [tensor]}
+    start = {"k": "start", "format": 2, "rank": 0, "world": 1, "optimizers": [optimizer], "params": [tensor]}
     steps = [
         line
         for n in range(1, 4)

@@ -14,7 +14,7 @@ START = {
     "world": 1,
     "pid": 7,
     "torch": "2.13.0",
-    "optimizers": [{"opt": 0, "class": "SGD", "groups": 1, "params": [0]}],
+    "optimizers": [{"opt": 0, "class": "SGD", "groups": [{}], "params": [0]}],
     "params": [{"name": "w", "shape": [2], "dtype": "float32"}],
     "buffers": [],
 }
