@@ -70,8 +70,7 @@ def judge(
         evidence=[
             *_gate_said(gate, allow),
             *_confounded(gate, differing),
-            *([repeat.SAID] if repeats is False else []),
-            *([_TARGETS] if _by_targets(found, why) else []),
+            *_seen(found, repeats, why),
             *answer.said,
             *why_outcome,
             *notes(found),
@@ -88,6 +87,12 @@ def judge(
 def compare_many(reference: Side, others: Sequence[Side], *, allow: Collection[str] = ()) -> list[Verdict]:
     """One verdict for each of `others` against the reference, in their order."""
     return [judge(reference, other, allow=allow) for other in others]
+
+
+def _seen(found: Measured, repeats: bool | None, why: Json | None) -> list[str]:
+    """What was seen of the runs that no answer of its own says."""
+    said = [repeat.SAID] if repeats is False else []
+    return said + ([_TARGETS] if _by_targets(found, why) else [])
 
 
 def _word(a: Side, b: Side, gate: list[ProtocolDifference], answer: str, end: str, found: Measured) -> str:

@@ -25,6 +25,7 @@ class Watch:
         self.files, self.folders = {}, {}
         self.on = True
         self.busy = False
+        self.failed = ""
 
     def heard(self, event, args):
         """One audit event of this process; called for all of them, so that most are passed over at once."""
@@ -35,8 +36,9 @@ class Watch:
             # What the recorder reads, such as a state to start from, is no part of the program.
             if not sys._getframe(1).f_code.co_filename.startswith(RUNTIME):
                 _EVENTS[event](self, *args)
-        except Exception:
-            pass
+        except Exception as problem:
+            # The program goes on as it would; that something was missed is told with what was seen.
+            self.failed = type(problem).__name__
         finally:
             self.busy = False
 
@@ -61,6 +63,8 @@ class Watch:
         self.on = False
         values = _files(self.files)
         values.update(_orders(self.folders))
+        if self.failed:
+            values["outside.unseen"] = self.failed
         self.files, self.folders = {}, {}
         return values
 
