@@ -22,7 +22,6 @@ class ForwardWatch:
     def __init__(self, recorder):
         self.recorder = recorder
         self.torch = recorder.torch
-        self.inside = False
         self.original = self.patch = None
         self.classes = []
         self.with_weights = {}
@@ -86,37 +85,30 @@ class ForwardWatch:
 
     def _around(self, own):
         """A `__call__` around a class's own one, or that of all modules, that tells of outermost calls."""
-        watch = self
-        base = self.torch.nn.Module
-        compiling = self.recorder.compiling
-        grad_enabled = self.torch.is_grad_enabled
+        watch, hot, base = self, self.recorder.hot, self.torch.nn.Module
+        compiling, grad_enabled = self.recorder.compiling, self.torch.is_grad_enabled
 
         @functools.wraps(own or base.__call__, assigned=("__doc__",), updated=())
         def __call__(self, *args, **kwargs):  # noqa: N807 (it is one)
             # That of all modules is looked up at each call: other tools patch it too.
             original = own or base.__call__
             # torch.compile traces this as the first test alone.
-            if compiling() or watch.inside:
+            if compiling() or hot.inside:
                 return original(self, *args, **kwargs)
-            recorder, grad = watch.recorder, grad_enabled()
-            if grad and not recorder.looks and watch.original is None:
-                # A step that is not looked at.
-                watch.inside = True
-                try:
-                    return original(self, *args, **kwargs)
-                finally:
-                    watch.inside = False
-            taken = recorder.model_called(self, args, kwargs, grad)
-            lifted = watch.lift() if watch.original is not None else False
-            watch.inside = True
+            grad = grad_enabled()
+            taken, lifted = None, False
+            if not (grad and hot.quiet):
+                taken = watch.recorder.model_called(self, args, kwargs, grad)
+                lifted = watch.original is not None and watch.lift()
+            hot.inside = True
             try:
                 result = original(self, *args, **kwargs)
             finally:
-                watch.inside = False
+                hot.inside = False
                 if lifted:
                     watch.put_back()
             if taken is not None:
-                recorder.model_returned(self, taken, result)
+                watch.recorder.model_returned(self, taken, result)
             return result
 
         setattr(__call__, MARK, True)

@@ -1,6 +1,7 @@
 """The loss: the value on which `backward` is called, as it was before any gradient scaling."""
 
 import functools
+import time
 import weakref
 
 from ...hexfloat import hexfloat
@@ -77,30 +78,35 @@ class LossMeter:
 
 
 def install(seat, torch):
-    """Patch the two ways into backward; the first calls the second, which must not count again."""
+    """Patch `torch.autograd.backward`, which `Tensor.backward` calls in every torch."""
+    original = torch.autograd.backward
+    compiling, hot, clock = seat.recorder.compiling, seat.recorder.hot, time.perf_counter
     nested = []
-    compiling = seat.recorder.compiling
 
-    def wrap(original):
-        @functools.wraps(original)
-        def backward(first, *args, **kwargs):
-            if nested or compiling():
-                return original(first, *args, **kwargs)
-            recorder = seat.recorder
-            passing = recorder.passing
-            if passing is None or not passing.backward(first):
-                recorder.backward(first)
-            nested.append(True)
+    @functools.wraps(original)
+    def backward(tensors, *args, **kwargs):
+        # Checkpointing calls it again from within.
+        if compiling() or nested:
+            return original(tensors, *args, **kwargs)
+        passing = hot.passing
+        if passing is not None:
+            # Written out here, not called: see hooks/optimizer.py.
+            start = clock()
             try:
-                return original(first, *args, **kwargs)
-            except RuntimeError as problem:
-                if "out of memory" in str(problem):
-                    recorder.event("oom", {"where": "backward"})
-                raise
-            finally:
-                nested.pop()
+                passing.losses.append(tensors.item())
+                passing.spent += clock() - start
+            except Exception:
+                passing = None
+        if passing is None:
+            seat.recorder.backward(tensors)
+        nested.append(True)
+        try:
+            return original(tensors, *args, **kwargs)
+        except RuntimeError as problem:
+            if "out of memory" in str(problem):
+                seat.recorder.event("oom", {"where": "backward"})
+            raise
+        finally:
+            nested.pop()
 
-        return backward
-
-    torch.Tensor.backward = wrap(torch.Tensor.backward)
-    torch.autograd.backward = wrap(torch.autograd.backward)
+    torch.autograd.backward = backward

@@ -29,14 +29,14 @@ def _step(seat, original):
         recorder = seat.present()
         if recorder is None or seat.compiling():
             return original(self, optimizer, *args, **kwargs)
-        before = recorder.taken
+        before = recorder.hot.taken
         in_kernel = getattr(optimizer, "_step_supports_amp_scaling", False)
         recorder.scaler = self if in_kernel else None
         try:
             result = original(self, optimizer, *args, **kwargs)
         finally:
             recorder.scaler = None
-        if recorder.taken == before:
+        if recorder.hot.taken == before:
             recorder.step_skipped()
         return result
 

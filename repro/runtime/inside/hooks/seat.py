@@ -16,7 +16,7 @@ class Seat:
 
     def _forked(self):
         """In a child: what the parent has noted is not its own."""
-        self.recorder.passing = None
+        self.recorder.hot.calm()
 
     def compiling(self):
         """Whether torch.compile is tracing the caller, which must then see no hook of ours."""
@@ -30,7 +30,10 @@ class Seat:
     def for_step(self):
         """The recorder of a process that takes an optimizer step, a new one after a fork."""
         if self.recorder.pid != os.getpid():
-            self.recorder = self.make()
+            hot, self.recorder = self.recorder.hot, self.make()
+            # The wrappers know the parent's.
+            hot.calm()
+            self.recorder.hot = hot
             _end_with_process(self)
         return self.present()
 

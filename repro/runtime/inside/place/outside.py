@@ -4,6 +4,7 @@ Told by Python's own audit events (3.8 and later), so that no function is replac
 nothing. Files are looked at once, at the first step: until then there are only names.
 """
 
+import operator
 import os
 import sys
 
@@ -23,13 +24,14 @@ class Watch:
 
     def __init__(self):
         self.files, self.folders = {}, {}
-        self.on = True
         self.busy = False
         self.failed = ""
+        # A hook can not be taken away again, but what it calls can be changed for something of C's.
+        self.ear = type("Ear", (), {"__call__": self.heard})
 
     def heard(self, event, args):
         """One audit event of this process; called for all of them, so that most are passed over at once."""
-        if not self.on or event not in _EVENTS or self.busy:
+        if event not in _EVENTS or self.busy:
             return
         self.busy = True
         try:
@@ -59,8 +61,12 @@ class Watch:
             self.folders.setdefault(path)
 
     def stop(self):
-        """Conditions by name, once; nothing more is listened to."""
-        self.on = False
+        """Conditions by name, once; nothing more is listened to.
+
+        An event still costs a call, and training can make many: each `id` is one, and Adam takes that of
+        each parameter at each step.
+        """
+        self.ear.__call__ = operator.is_
         values = _files(self.files)
         values.update(_orders(self.folders))
         if self.failed:
@@ -78,7 +84,7 @@ def start():
     if add_hook is None:
         return None
     watch = Watch()
-    add_hook(watch.heard)
+    add_hook(watch.ear())
     return watch
 
 

@@ -10,7 +10,7 @@ import sys
 import zlib
 
 from ...variables import environment, is_secret
-from .places import STANDARD, is_foreign
+from .places import PACKAGES, STANDARD, is_foreign
 
 MAIN = "__main__"
 MODULES, BYTES = 2000, 2 << 20
@@ -20,6 +20,8 @@ NAMED = re.compile(
 # They name a place or a person, not a setting.
 PLACES = ("HOME", "PATH", "PWD", "USER", "LOGNAME", "HOSTNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "TERM",
           "DISPLAY", "COLUMNS", "LINES", "NO_COLOR")  # fmt: skip
+# Most modules by far: looked at no further.
+INSTALLED = tuple(os.sep + name + os.sep for name in PACKAGES)
 
 
 def own_modules():
@@ -40,7 +42,7 @@ def _sources():
     """Source by name of each loaded module of the program's own."""
     found, size = {}, 0
     for name, path in _paths():
-        if path.startswith(STANDARD + os.sep):
+        if path.startswith(STANDARD + os.sep) or any(part in path for part in INSTALLED):
             continue
         path = os.path.abspath(path)
         if len(found) >= MODULES or is_foreign(path):

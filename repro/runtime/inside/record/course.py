@@ -6,7 +6,7 @@ from ..hooks.loss import added_up
 from ..hooks.scaler import found_infinities
 from .journal import Journal
 from .passing import Passing, possible, records
-from .schedule import LOOK, UNTIMED
+from .schedule import COLD, LOOK
 
 
 class Course(Journal):
@@ -45,26 +45,26 @@ class Course(Journal):
         segment = self.segment
         coming = segment.steps + 1
         if coming >= self.eventful:
-            self.looks = self.schedule.looks(coming)
+            self.hot.quiet = not self.schedule.looks(coming)
             self.stream.full = self.schedule.due(coming)
             self.eventful = self.schedule.next_event(coming)
         if self.ring.keep_fresh(segment.stepped):
             self.trace.flush()
         on_host = segment.layout.device.type == "cpu" and self.loss.scaler is None
         if coming < self.eventful and on_host and possible and self.plan.nothing:
-            self.passing = Passing(segment, self.eventful - coming)
+            self.hot.passing = Passing(segment, self.stream, self.eventful - coming)
 
     def leave_passing(self):
         """Write down the steps that were only noted."""
-        passing, self.passing = self.passing, None
-        for record in records(passing.rows, self.segment):
+        passing, self.hot.passing = self.hot.passing, None
+        for record in records(passing, self.segment):
             self.ring.add(record)
         if passing.rows:
             last = {"step": self.segment.steps, "loss": added_up(passing.rows[-1][1])}
             self.progress.show(dict(last, dt=self.segment.seconds.hex()))
         self.loss.values += [[number] for number in passing.losses]
         self.stream.forget()
-        self.share.total += passing.spent + len(passing.rows) * UNTIMED
+        self.share.total += passing.spent + len(passing.rows) * COLD
 
     def notice(self, due):
         """Device memory that has grown, and whether we take too much of the program's time."""

@@ -19,6 +19,7 @@ from ..place.loaders import Loaders
 from ..place.memory import DeviceMemory
 from ..state.plan import from_environment
 from .evaluation import Evaluation
+from .passing import Hot
 from .progress import Progress
 from .schedule import SNAPSHOT, Schedule, Share
 from .segment import Segment
@@ -38,8 +39,8 @@ class Journal:
         self.grad_enabled = torch.is_grad_enabled
         # As a function it sets the mode for good, in every torch.
         self.enable_grad = getattr(torch._C, "_set_grad_enabled", torch.set_grad_enabled)
-        self.stepping = self.loading = False
-        self.taken = 0
+        self.hot = Hot()
+        self.loading = False
         self.scaler = None
         self.share = Share()
         self.schedule = Schedule(every, self.share)
@@ -53,8 +54,7 @@ class Journal:
         self.sight = Sight(torch)
         self.sums = Sums(torch)
         self.stream = SampleStream(self.prints, self.sight)
-        self.looks, self.eventful = True, 0
-        self.passing = None
+        self.eventful = 0
         self.evaluation = None
         self.forward = ForwardWatch(self)
         self.memory = DeviceMemory(torch)
@@ -64,6 +64,11 @@ class Journal:
         self.outside = None
         self.seeding = None
         self.plan = from_environment(self)
+
+    @property
+    def looks(self):
+        """Whether the tensors of the step to come are looked at."""
+        return not self.hot.quiet
 
     @property
     def steps(self):
@@ -160,7 +165,7 @@ class Journal:
     def drain_in_peace(self):
         """Write what waits, if it can be: something has gone wrong already."""
         try:
-            if self.passing is not None:
+            if self.hot.passing is not None:
                 self.leave_passing()
             self.ring.drain()
         except Exception:
@@ -178,5 +183,5 @@ class Journal:
                 self.trace.flush(sync=True)
         except Exception:
             pass
-        self.passing = None
+        self.hot.passing = None
         self.plan.gave_up(reason)

@@ -6,71 +6,66 @@ fetching of our own code into the processor's caches, so the code on this way is
 """
 
 import os
-import time
 
-from ..bits.ring import FRESH_SECONDS, SIZE
+from ..bits.ring import SIZE
 from ..hooks.loss import NONFINITE, added_up
 
 PLAIN = '{"k":"s","step":%d,"opt":%d,"loss":"%s","nb":%d,"dt":"%s"}'
 UNUSUAL = NONFINITE + (None,)
 
-_clock = time.perf_counter
 # A forked process must not go on with its parent's notes; without this call (Python 3.6) none are taken.
 possible = hasattr(os, "register_at_fork")
+# Tells objects apart as `id` does; that one raises an audit event, for which each listener is called.
+key = object.__hash__
+
+
+class Hot:
+    """All that hooks look at in a step of which little is told, in one place.
+
+    Attributes:
+        inside: a model is being called. stepping: a step is being taken. taken: steps so far.
+        quiet: outputs of models called with gradients are not looked at.
+        passing: where steps are noted, None while they are told of in full.
+    """
+
+    __slots__ = ("inside", "passing", "quiet", "stepping", "taken")
+
+    def __init__(self):
+        self.taken = 0
+        self.calm()
+
+    def calm(self):
+        """Nothing is going on, as in a process that has just been forked."""
+        self.inside = self.stepping = self.quiet = False
+        self.passing = None
 
 
 class Passing:
-    """Steps noted, but not yet written down; made where such steps begin."""
+    """Steps noted by the hooks, but not yet written down; made where such steps begin.
 
-    __slots__ = ("counts", "losses", "most", "numbers", "rows", "since", "spent", "states")
+    Attributes:
+        counts: parameters by the `key` of each optimizer whose steps may be noted.
+        losses: of the step under way. rows: see `records`. most: so many rows are written down at once.
+        states: of the optimizers that have stepped, by `key`. spent: seconds that noting took.
+    """
 
-    def __init__(self, segment, until):
-        self.numbers, self.counts, self.states = segment.numbers, segment.layout.counts, segment.layout.states
-        self.losses, self.rows = [], []
+    __slots__ = ("counts", "losses", "most", "rows", "since", "spent", "states", "stream")
+
+    def __init__(self, segment, stream, until):
+        self.counts = {one: segment.layout.counts[number] for one, number in segment.numbers.items()}
+        self.stream = stream
+        self.losses, self.rows, self.states = [], [], {}
         self.most = min(SIZE, until)
         self.since = segment.stepped
         self.spent = 0.0
 
-    def backward(self, tensor):
-        """Note the number on which backward is called; False when it is not a single one."""
-        start = _clock()
-        try:
-            self.losses.append(tensor.item())
-        except Exception:
-            return False
-        self.spent += _clock() - start
-        return True
 
-    def covers(self, optimizer):
-        """Whether a step of this optimizer is one of these."""
-        try:
-            count = 0
-            for group in optimizer.param_groups:
-                count += len(group["params"])
-            return count == self.counts[self.numbers[id(optimizer)]]
-        except Exception:
-            return False
-
-    def took(self, recorder, optimizer):
-        """Note a step just taken; the recorder is told when enough have come together."""
-        now = _clock()
-        try:
-            rates = [group.get("lr") for group in optimizer.param_groups]
-            number = self.numbers[id(optimizer)]
-            self.states[number] = optimizer.state
-            self.rows.append((number, self.losses, rates, recorder.stream.index(), now))
-            self.losses = []
-        except Exception as problem:
-            recorder.give_up("took", problem)
-            return
-        if len(self.rows) >= self.most or now - self.since >= FRESH_SECONDS:
-            recorder.passed()
-        self.spent += _clock() - now
-
-
-def records(rows, segment):
+def records(passing, segment):
     """The `s` records of noted steps, as text where they are of the plainest; counts them in the segment."""
-    for number, losses, rates, index, now in rows:
+    for one, state in passing.states.items():
+        segment.layout.states[segment.numbers[one]] = state
+    for one, losses, rates, index, now in passing.rows:
+        number = segment.numbers[one]
         segment.steps += 1
         segment.seconds, segment.stepped = now - segment.stepped, now
         loss = added_up(losses)

@@ -32,7 +32,7 @@ def watched(method, quiet=False):
         grad = self.grad_enabled()
         self.enable_grad(False)
         try:
-            if self.passing is not None and not quiet:
+            if self.hot.passing is not None and not quiet:
                 self.leave_passing()
             return method(self, *args)
         except Exception as problem:
@@ -72,7 +72,7 @@ class Recorder(Course):
         """A new optimizer: from its first step on there will be something to record."""
         self.made.append(weakref.ref(optimizer))
         # Its first step is looked at, whatever the step of another one is.
-        self.looks, self.eventful = True, 0
+        self.hot.quiet, self.eventful = False, 0
         self.forward.arm()
         self.plan.optimizer_made()
         if self.seeding is None:

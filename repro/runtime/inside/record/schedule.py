@@ -17,11 +17,13 @@ FIRST_STEPS = 16
 EVERY = 64
 MOST = 1 << 20
 # Seconds that a step may cost: a part of the bare step; for short ones a fixed time, up to another part.
-PART, FLOOR, SHORT_PART = 0.008, 50e-6, 0.025
+PART, FLOOR, SHORT_PART = 0.008, 40e-6, 0.02
 # A debt from the first steps is paid back within so many steps, or as many as were taken.
 HORIZON = 1000
 # What no clock of ours sees: the calls of a wrapper and of the clock, and caches that are cold afterwards.
 UNTIMED = 1e-6
+# The same of a whole step that is only noted, as measured where the program's tensors fill the caches.
+COLD = 20e-6
 LOOK, SNAPSHOT = "look", "snapshot"
 
 

@@ -10,6 +10,7 @@ from ...schema import TRACE_FORMAT
 from ..bits.ring import value
 from ..bits.sums import total
 from .layout import Layout
+from .passing import key
 from .snapshot import UNKNOWN, Snapshots, values_of
 
 
@@ -24,7 +25,7 @@ class Segment:
         self.sums = recorder.sums
         self.snapshots = Snapshots(recorder, self.layout)
         # An address stays its own: when one of the optimizers is freed the segment is closed.
-        self.numbers = {id(o): n for n, o in enumerate(optimizers)}
+        self.numbers = {key(o): n for n, o in enumerate(optimizers)}
         self.refs = [weakref.ref(o, lambda _ref: recorder.optimizer_gone(self)) for o in optimizers]
         self.descriptions = [_describe(n, o, self.layout) for n, o in enumerate(optimizers)]
         self.raw, self.rates = {}, {}
@@ -33,7 +34,7 @@ class Segment:
 
     def covers(self, optimizer):
         """Whether a step of this optimizer, as it is now, belongs to the segment."""
-        number = self.numbers.get(id(optimizer))
+        number = self.numbers.get(key(optimizer))
         if number is None or self.closed:
             return False
         groups = optimizer.param_groups
@@ -59,7 +60,7 @@ class Segment:
     def step(self, optimizer, loss, skipped):
         """The `s` record of a step that has just been taken, as far as it is the same for every step."""
         now = time.perf_counter()
-        number = self.numbers[id(optimizer)]
+        number = self.numbers[key(optimizer)]
         self.layout.states[number] = optimizer.state
         self.steps += 1
         summed, count = loss.take()
