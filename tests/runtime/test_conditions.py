@@ -181,3 +181,40 @@ def test_parameters_are_taken_from_the_command(tmp_path, rt):
         "p.json",
         "command",
     )
+
+
+EARS = """
+import builtins, json, sys
+sys.path.insert(0, sys.argv[1])
+from repro.runtime.inside.place import outside
+watch = outside.start()
+heard = []
+watch.ear.__call__ = lambda _self, event, args: heard.append(event) or outside.Watch.heard(watch, event, args)
+{before}
+values = watch.stop()
+count = len(heard)
+id(watch)
+open('seen.txt').close()
+print(json.dumps([values, count, len(heard)]))
+"""
+
+
+def ears(tmp_path, before):
+    """What a watch tells of a program that opens a file, events heard before and after it was stopped."""
+    (tmp_path / "seen.txt").write_text("ab")
+    root = str(Path(outside.__file__).parents[4])
+    words = [sys.executable, "-c", EARS.format(before=before), root]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
+    return json.loads(done.stdout)
+
+
+def test_nothing_is_heard_once_the_watch_has_stopped(tmp_path):
+    values, before, after = ears(tmp_path, "open('seen.txt').close()")
+    assert before == after > 0
+    assert list(values) == ["files.seen.txt"]
+
+
+def test_what_the_watch_could_not_take_in_is_told(tmp_path):
+    breaking = "watch.files = None; open('seen.txt').close(); watch.files = {}"
+    values, _, _ = ears(tmp_path, breaking)
+    assert values == {"outside.unseen": "TypeError"}
