@@ -183,6 +183,13 @@ def test_parameters_are_taken_from_the_command(tmp_path, rt):
     )
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_from_the_first_step_on_no_rank_listens(record, rank):
+    done = record("ears.py", env={"RANK": rank, "WORLD_SIZE": "2"})
+    assert json.loads(done.out.splitlines()[-1]) == [True]
+
+
 EARS = """
 import builtins, json, sys
 sys.path.insert(0, sys.argv[1])

@@ -30,10 +30,10 @@ class Seat:
     def for_step(self):
         """The recorder of a process that takes an optimizer step, a new one after a fork."""
         if self.recorder.pid != os.getpid():
-            hot, self.recorder = self.recorder.hot, self.make()
+            before, self.recorder = self.recorder, self.make()
             # The wrappers know the parent's.
-            hot.calm()
-            self.recorder.hot = hot
+            before.hot.calm()
+            self.recorder.hot, self.recorder.outside = before.hot, before.outside
             _end_with_process(self)
         return self.present()
 

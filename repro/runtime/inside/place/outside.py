@@ -20,7 +20,7 @@ CODE = (".py", ".pyc", ".so", ".pth")
 
 
 class Watch:
-    """Names of files and folders, in the order of their first use; `stop` ends it for good."""
+    """Names of files and folders, in the order of their first use; `rest` ends it for good."""
 
     def __init__(self):
         self.files, self.folders = {}, {}
@@ -60,13 +60,17 @@ class Watch:
         if not is_foreign(path) and not _by_seeker():
             self.folders.setdefault(path)
 
-    def stop(self):
-        """Conditions by name, once; nothing more is listened to.
+    def rest(self):
+        """Listen to nothing more.
 
         An event still costs a call, and training can make many: each `id` is one, and Adam takes that of
         each parameter at each step.
         """
         self.ear.__call__ = operator.is_
+
+    def stop(self):
+        """Conditions by name, once; nothing more is listened to."""
+        self.rest()
         values = _files(self.files)
         values.update(_orders(self.folders))
         if self.failed:

@@ -146,6 +146,8 @@ class Journal:
         self.forward.forget()
         if rank == 0:
             write_conditions(self, world)
+        if self.outside is not None:
+            self.outside.rest()
         self.trace.flush()
         self.schedule.started = time.perf_counter() - start
 
