@@ -118,9 +118,8 @@ class Loop:
 
     def blocks(self, steps: int) -> list[int]:
         """Steps of each turn: the first ones by themselves, then as many as fill a turn."""
-        later = steps - FIRST
-        size = min(max(1, round(TURN * 1000 / self.milliseconds)), later)
-        return [FIRST, *[size] * (later // size), *[later % size][: later % size]] if later else [FIRST]
+        size = max(1, round(TURN * 1000 / self.milliseconds))
+        return [FIRST, *(min(size, steps - at) for at in range(FIRST, steps, size))]
 
     def together(self, steps: int, *hows: dict) -> list[Took]:
         """Run it in as many ways, in turns, all with their tensors laid out alike."""
