@@ -6,14 +6,17 @@ PATH="$PWD/.venv/bin:$PATH"
 
 say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
 show() { say "$*"; "$@"; }
-# compare answers by its exit status: the demo expects one, and stops at any other
+# compare answers by its exit status: the demo expects one, or one of several, and stops at any other
 expect() {
     wanted=$1
     shift
     say "$*"
     status=0
     "$@" || status=$?
-    [ "$status" = "$wanted" ] || { echo "demo: exit status $status where $wanted was expected" >&2; exit 1; }
+    case " $wanted " in
+        *" $status "*) ;;
+        *) echo "demo: exit status $status where $wanted was expected" >&2; exit 1 ;;
+    esac
 }
 
 if docker version >/dev/null 2>&1; then
@@ -39,7 +42,8 @@ for example in digits-cnn addition-transformer; do
     show repro run -q --label "scalar-$stamp" --env ATEN_CPU_CAPABILITY=default
     show repro run -q --label "lr-$stamp" --set lr=0.01
     expect 0 repro compare "first-$stamp" "again-$stamp"
-    expect 6 repro compare "first-$stamp" "scalar-$stamp"
+    # Within rounding; or, on a processor whose sums differ by more, open without noise members.
+    expect "0 6" repro compare "first-$stamp" "scalar-$stamp"
     expect 7 repro compare "first-$stamp" "lr-$stamp"
     cd ../..
 done
