@@ -28,6 +28,13 @@ FIRST = 20
 TURN = 0.2
 # Milliseconds a step, width of the model, batch to start from; steps of a whole run, of the costly variants.
 SIZES = ((2, 384, 64, 10000, 200), (10, 1024, 128, 5000, 100), (100, 2048, 512, 600, 40))
+# Both loops keep the memory that they have freed: else glibc gives the top of the heap back and fetches it
+# again at each step, page by page, or does not, as the last large block happens to lie.
+STEADY = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
+    "MALLOC_TOP_PAD_": str(1 << 26),
+}
 HEAD = (
     "   step  watched by              steps   bare ms   more µs   of CPU of clock"
     "  first 20 steps  later steps  own share target"
@@ -78,7 +85,7 @@ class Run:
                 "--",
                 *command,
             ]
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {**os.environ, **STEADY, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         self.process = subprocess.Popen(
             command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
