@@ -39,7 +39,7 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-# What gloo's threads, recorded or not, say about once in seventy runs when a rank leaves.
+# What torch said in one of seventy unrecorded runs, as a rank left. Twice in a row is a failure.
 ABORTED = "terminate called without an active exception"
 BOOT = str(ROOT / "repro" / "runtime" / "boot.py")
 

@@ -26,7 +26,7 @@ class Watch:
         self.files, self.folders = {}, {}
         self.busy = False
         self.failed = ""
-        # A hook can not be taken away again, but what it calls can be changed for something of C's.
+        # A hook cannot be taken away again, but what it calls can be changed for something of C's.
         self.ear = type("Ear", (), {"__call__": self.heard})
 
     def heard(self, event, args):
