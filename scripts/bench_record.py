@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,27 +76,33 @@ class Run:
         command += ["tensorboard", str(folder)] if how.get("watch") else []
         self.record = folder / "record" if "record" in how else None
         if self.record:
-            command = [
-                sys.executable,
-                BOOT,
-                "record",
-                "--out",
-                str(self.record),
-                *how["record"],
-                "--",
-                *command,
-            ]
+            start = [sys.executable, BOOT, "record", "--out", str(self.record), *how["record"]]
+            command = [*start, "--", *command]
         env = {**os.environ, **STEADY, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        self.process = subprocess.Popen(
-            command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        self.ask, self.tell = ask.open("w", buffering=1), tell.open()
+        self.log = (folder / "log").open("w+")
+        self.process = subprocess.Popen(command, env=env, stdout=self.log, stderr=self.log)
+        self.ask, self.tell = self._reached(ask).open("w", buffering=1), tell.open()
         self.blocks: list[tuple[float, float]] = []
+
+    def _reached(self, pipe: Path) -> Path:
+        """The pipe, once the loop reads from it; opening it earlier would wait for ever for one that died."""
+        while self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+                return pipe
+            time.sleep(0.05)
+        raise self._ended()
+
+    def _ended(self) -> SystemExit:
+        self.log.seek(0)
+        return SystemExit(f"a loop ended with {self.process.wait()}:\n{self.log.read()[-2000:]}")
 
     def turn(self, steps: int) -> None:
         """Let it take so many steps."""
         self.ask.write(f"{steps}\n")
-        cpu, wall = self.tell.readline().split()
+        if not (told := self.tell.readline()):
+            raise self._ended()
+        cpu, wall = told.split()
         self.blocks.append((float(cpu), float(wall)))
 
     def end(self) -> Took:
@@ -103,7 +110,7 @@ class Run:
         self.ask.close()
         self.tell.close()
         if self.process.wait():
-            raise SystemExit(f"a loop ended with {self.process.returncode}")
+            raise self._ended()
         cpu, wall = zip(*self.blocks, strict=True)
         return Took(cpu, wall, self._share())
 
