@@ -8,11 +8,23 @@ from repro.bundle.runtime import runtime_digests
 from repro.files import sha256_bytes, sha256_file, write_whole
 from repro.model import canonical
 from repro.model.bundle import Base, Identity, Manifest, RunSpec
+from repro.model.image import ImageContent
 from repro.model.lock import Lock
 from repro.model.snapshot import EvalSet, FileEntry, ParamSet, Snapshot
 from repro.paths import template_folder
 
-NOT_LISTED = ("bundle.json", "image.json", "runs", "seed", "reference")
+# Made after the manifest, and what a file of `repro export` adds where `tar` unpacked it.
+NOT_LISTED = (
+    "bundle.json",
+    "image.json",
+    "signature.json",
+    "runs",
+    "seed",
+    "reference",
+    "thin.json",
+    "export.json",
+    "image.tar.zst",
+)
 
 
 def identity_of(
@@ -40,7 +52,9 @@ def runtime_digest() -> str:
     return canonical.digest({**runtime_digests(), template.name: sha256_file(template)})
 
 
-def assemble(folder: Path, *, name: str, identity: Identity, base: Base) -> Manifest:
+def assemble(
+    folder: Path, *, name: str, identity: Identity, base: Base, image: ImageContent | None = None
+) -> Manifest:
     """Write `bundle.json` over everything that lies in `folder`, and return it."""
     manifest = Manifest(
         id=identity.id,
@@ -48,6 +62,7 @@ def assemble(folder: Path, *, name: str, identity: Identity, base: Base) -> Mani
         tool=f"repro {__version__}",
         identity=identity,
         base=base,
+        image=image,
         files=list(_entries(folder)),
     )
     write_whole(folder / "bundle.json", canonical.pretty(manifest))

@@ -30,6 +30,12 @@ from repro.model.project import Project
 @click.option(
     "--allow-incompatible", is_flag=True, help="Build although a target will fail; the bundle says so."
 )
+@click.option(
+    "--vendor/--no-vendor",
+    default=None,
+    help="Keep the base image in the bundle, so that it builds with no index and no registry; "
+    "usual for torch below 2.0.",
+)
 @click.option("--relock", is_flag=True, help="Resolve again although the inputs are unchanged.")
 @click.option(
     "-o",
@@ -50,6 +56,7 @@ def command(
     gpus: tuple[str, ...],
     driver: str,
     allow_incompatible: bool,
+    vendor: bool | None,
     relock: bool,
     out: Path | None,
     answer: Answer,
@@ -85,6 +92,7 @@ def command(
             gpus=gpus,
             driver=driver,
             allow_incompatible=allow_incompatible,
+            vendor=vendor,
         ),
         sink,
     )
@@ -92,7 +100,11 @@ def command(
 
     answer.give(
         "build",
-        {**bundle_document(built.bundle), "steps": steps, "cached": built.cached},
+        {
+            **bundle_document(built.bundle, built.image.held if built.image else None),
+            "steps": steps,
+            "cached": built.cached,
+        },
         lambda: bundle_text(built.bundle, cached=built.cached),
     )
 

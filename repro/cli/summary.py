@@ -8,20 +8,14 @@ from repro.bundle import Bundle
 from repro.console import size
 
 
-def bundle_document(bundle: Bundle) -> dict[str, Any]:
-    """The machine-readable keys of a bundle and its image."""
-    image = bundle.image()
+def bundle_document(bundle: Bundle, held: int | None = None) -> dict[str, Any]:
+    """The machine-readable keys of a bundle and its image.
+
+    `held` says how many layers, from the lowest on, the engine held before; None where that is not known.
+    """
     return {
         "bundle": {"id": bundle.manifest.id, "name": bundle.manifest.name, "path": str(bundle.path)},
-        "image": image
-        and {
-            "tag": image.tag,
-            "config_digest": image.id,
-            "manifest_digest": None,
-            "tree_digest": None,
-            "bytes": image.bytes,
-            "layers": [{"digest": d, "bytes": None, "role": None, "new": None} for d in image.layers],
-        },
+        "image": _image(bundle, held),
         "snapshot": {
             "commit": bundle.snapshot.commit,
             "tree": bundle.snapshot.tree,
@@ -34,6 +28,30 @@ def bundle_document(bundle: Bundle) -> dict[str, Any]:
         },
         "check": _check(bundle),
         "warnings": [{"code": w.code, "where": w.where, "text": w.text} for w in warnings(bundle)],
+    }
+
+
+def _image(bundle: Bundle, held: int | None) -> dict[str, Any] | None:
+    record, content = bundle.image(), bundle.manifest.image
+    if content is None:
+        return None
+    layers = [
+        {
+            "digest": layer.digest,
+            "bytes": layer.bytes,
+            "role": layer.role,
+            "holds": layer.holds,
+            "new": None if held is None else number >= held,
+        }
+        for number, layer in enumerate(content.layers)
+    ]
+    return {
+        "tag": record.tag if record else None,
+        "config_digest": content.config,
+        "manifest_digest": content.manifest,
+        "tree_digest": content.tree,
+        "bytes": sum(layer.bytes for layer in content.layers),
+        "layers": layers,
     }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NOFILE = 65_536
 _PIDS = 16_384
+_PIECE = 1 << 21
 # Executable, because compilers of kernels put libraries there and the engine's own default is noexec.
 _TMP = "rw,exec,nosuid,mode=1777"
 
@@ -69,22 +70,25 @@ def run(client: "DockerClient", host: Host, job: Job, output: Callable[[bytes], 
     """Run `job` in a container of its own to its end; see `Engine.run`."""
     way = "none" if not gpus.wanted(job.gpus) else ("cdi" if host.cdi else "request")
     wish = Wish(gpu=way)
+    refusals: list[str] = []
     while True:
         attempt = _Attempt(client, job, options(job, host, wish))
         try:
             status, oom = attempt.run(output, stop)
         except _RefusedError as refusal:
             weaker = wish.after(refusal.text)
+            refusals += [refusal.text] if weaker is None or weaker.gpu != wish.gpu else []
             if weaker is None:
-                raise _start_error(job, refusal.text) from refusal
+                raise _start_error(job, refusals) from refusal
             wish = weaker
         else:
             return Exit(status, oom, wish.obtained(job, user_of(job, host)))
 
 
-def _start_error(job: Job, text: str) -> ReproError:
-    about_cards = gpus.explain(job.gpus, text) if gpus.wanted(job.gpus) else None
-    return about_cards or failures.start_failed(job.image, text)
+def _start_error(job: Job, refusals: list[str]) -> ReproError:
+    """Why there is no container; a card that was refused one way and then another is about both."""
+    about_cards = gpus.explain(job.gpus, "\n".join(refusals)) if gpus.wanted(job.gpus) else None
+    return about_cards or failures.start_failed(job.image, refusals[-1])
 
 
 def user_of(job: Job, host: Host) -> str:
@@ -157,14 +161,19 @@ class _Attempt:
         """Exit status, and whether the kernel killed something in it for memory."""
         container = self._create()
         try:
+            for folder, pieces in self._job.sent.items():
+                container.put_archive(folder, pieces())
             # Attached before the start, so that not a byte of the output is missed.
             stream = container.attach(stream=True, stdout=True, stderr=True, logs=False)
             try:
                 self._start(container)
                 with stop.by(lambda: endings.stop_aside(container)):
-                    return self._follow(container, Pump(stream, output))
+                    ended = self._follow(container, Pump(stream, output))
             finally:
                 endings.close(stream)
+            for path, take in self._job.fetched.items():
+                take(container.get_archive(path, chunk_size=_PIECE)[0])
+            return ended
         finally:
             endings.remove(container)
 

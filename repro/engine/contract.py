@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal, Protocol
+from typing import IO, Any, Literal, Protocol
 
 from repro.events import Sink
+from repro.oci.image import OciImage
 
 EngineName = Literal["docker", "inplace"]  # what a user may ask for; docker stands for Podman too
 
@@ -34,6 +35,10 @@ class Job:
         shm_bytes: size of /dev/shm. memory_bytes: limit of memory, 0 for none.
         gpus: "none", "all", or a comma list of indices or UUIDs.
         name: container name, empty for any. labels: besides the tool's own.
+        sent: folder inside -> a tar in pieces, unpacked there before the start. Needs a root that can be
+        written. fetched: path inside -> what takes the tar of it, in pieces, after the end. Both go through
+        the
+            engine's own connection: they reach an engine that sees no folder of this machine.
     """
 
     image: str
@@ -50,6 +55,8 @@ class Job:
     gpus: str = "none"
     labels: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
+    sent: Mapping[str, Callable[[], Iterator[bytes]]] = field(default_factory=dict)
+    fetched: Mapping[str, Callable[[Iterator[bytes]], object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,10 @@ class EngineInfo:
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """An image that the engine holds. `layers` are diff ids, oldest first; size in bytes."""
+    """An image that the engine holds. `layers` are diff ids, oldest first; size in bytes.
+
+    `config` is what its configuration says of containers, as the engine tells it (Env, Cmd, Labels, ...).
+    """
 
     id: str
     tags: tuple[str, ...]
@@ -116,6 +126,8 @@ class ImageInfo:
     layers: tuple[str, ...]
     bytes: int
     labels: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    architecture: str = ""
 
 
 class Engine(Protocol):
@@ -159,6 +171,25 @@ class ImageEngine(Engine, Protocol):
 
     def load_root(self, root: IO[bytes], tag: str, config: Mapping[str, object]) -> ImageInfo:
         """Make an image of one layer from a root file system tar, the same id for the same bytes."""
+        ...
+
+    def held_layers(self, image: OciImage) -> int:
+        """How many of an image's layers, from the lowest on, are here; a load sends only those above."""
+        ...
+
+    def load(self, image: OciImage, tag: str, sink: Sink) -> ImageInfo:
+        """Bring an image into the engine under `tag`, sending only the layers that it does not hold.
+
+        It counts only when the engine can make a container of it, and names it by one of its two digests.
+
+        Raises:
+            image-load-failed: the engine took it and has another image, or none that works.
+            disk-full: the engine's disk has no space left.
+        """
+        ...
+
+    def save(self, reference: str) -> AbstractContextManager[IO[bytes]]:
+        """An image with its layers, as the engine's own archive (a tar that is read once, forward)."""
         ...
 
     def tag(self, image_id: str, tag: str) -> None:

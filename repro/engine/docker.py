@@ -3,20 +3,22 @@
 The SDK is imported inside functions, since importing it takes longer than many a command.
 """
 
+import io
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from repro.engine import archive, containers, failures, gpus, ownership
+from repro import oci, paths
+from repro.engine import containers, failures, gpus, loading, ownership
 from repro.engine.buildlog import BuildLog
 from repro.engine.connect import Endpoint, connect
 from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job, Stop
-from repro.engine.exporting import exported
+from repro.engine.exporting import Pieces, exported
 from repro.engine.pulllog import PullLog
 from repro.errors import ReproError
-from repro.events import Sink
+from repro.events import Sink, silent
 from repro.redact import text as redacted
 
 if TYPE_CHECKING:
@@ -28,11 +30,19 @@ OURS = {ownership.OURS: "1"}
 
 
 class DockerEngine:
-    """An `ImageEngine`; connects when first asked for something."""
+    """An `ImageEngine`; connects when first asked for something.
+
+    Args:
+        address: where it listens (`ssh://user@host`, `tcp://host:port`); empty for the one that is usual
+        here.
+    """
+
+    def __init__(self, address: str = "") -> None:
+        self._address = address
 
     @cached_property
     def _session(self) -> "tuple[DockerClient, Endpoint]":
-        session = connect()
+        session = connect(self._address)
         weakref.finalize(self, session[0].close)  # its sockets are not left to the garbage collector
         return session
 
@@ -68,6 +78,9 @@ class DockerEngine:
 
     def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
         """Run a job in a container of its own; see `Engine.run`."""
+        if gpus.wanted(job.gpus):
+            info = self.info()
+            gpus.refuse_if_dropped(job.gpus, info.kind, info.version)
         host = containers.Host(rootless=_is_rootless(self._facts), cdi=gpus.offers_cdi(self._facts))
         with _asking(f"running a container of `{job.image}`"):
             return containers.run(self.client, host, job, output, stop or Stop())
@@ -120,17 +133,37 @@ class DockerEngine:
     def load_root(self, root: IO[bytes], tag: str, config: Mapping[str, object]) -> ImageInfo:
         """Make an image of one layer; `config` in OCI's words (Env, Cmd, Labels, …). Same bytes, same id."""
         labelled = dict(config) | {"Labels": {**OURS, **_labels(config)}}
-        with archive.layer_of(root) as layer, _asking(f"loading `{tag}`"):
-            image = archive.one_layer(layer, tag, labelled, self.info().architecture)
-            messages = list(self._api.load_image(image.pieces))
-        if errors := [str(message["error"]) for message in messages if "error" in message]:
-            raise failures.request_failed(f"loading `{tag}`", errors[0])
-        found = self._must_find(tag)
-        if found.layers != (image.diff_id,):
-            raise failures.request_failed(
-                f"loading `{tag}`", f"layers {found.layers} instead of {image.diff_id}"
-            )
-        return found
+        layer = oci.Blobs(paths.cache()).take(root)
+        image = oci.make(
+            labelled,
+            [layer],
+            architecture=self.info().architecture,
+            created=loading.CREATED,
+            history=["repro base create"],
+        )
+        return self.load(image, tag, silent)
+
+    def held_layers(self, image: oci.OciImage) -> int:
+        """How many of the image's layers, from the lowest on, the engine holds as a chain."""
+        with _asking("looking for layers"):
+            return loading.held_layers(self._api, image)
+
+    def load(self, image: oci.OciImage, tag: str, sink: Sink) -> ImageInfo:
+        """Bring an image in, without the layers that are here already; see `ImageEngine.load`."""
+        with _asking(f"loading `{tag}`"):
+            held = loading.held_layers(self._api, image)
+            found = loading.load(self._api, image, tag, held, sink)
+        return self._must_find(found)
+
+    @contextmanager
+    def save(self, reference: str) -> Iterator[IO[bytes]]:
+        """The engine's own archive of an image, as a stream."""
+        with _asking(f"saving image `{reference}`"):
+            pieces = self._api.get_image(reference, chunk_size=1 << 21)
+            try:
+                yield io.BufferedReader(Pieces(pieces), 1 << 21)
+            finally:
+                pieces.close()
 
     def tag(self, image_id: str, tag: str) -> None:
         """Give an image one more name."""
@@ -201,6 +234,8 @@ def _image_info(raw: Mapping[str, Any]) -> ImageInfo:
         layers=tuple(raw.get("RootFS", {}).get("Layers") or ()),
         bytes=int(raw.get("Size", 0)),
         labels=dict(_labels(raw.get("Config") or {})),
+        config=dict(raw.get("Config") or {}),
+        architecture=str(raw.get("Architecture", "")),
     )
 
 

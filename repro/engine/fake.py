@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import IO
 
+import msgspec
+
 from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job, Stop
 from repro.errors import ReproError
 from repro.events import Sink
+from repro.oci.image import OciImage
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,27 @@ class FakeEngine:
         labels = config.get("Labels")
         made = image(root.read(), tag)
         return self.hold(tag, replace(made, labels=dict(labels)) if isinstance(labels, dict) else made)
+
+    def held_layers(self, image: OciImage) -> int:
+        """The longest chain from below that an image here has."""
+        wanted = [layer.digest for layer in image.layers]
+        chains = [held.layers for held in self.images.values()]
+        return max((n for c in chains for n in range(len(c) + 1) if list(c[:n]) == wanted[:n]), default=0)
+
+    def load(self, image: OciImage, tag: str, sink: Sink) -> ImageInfo:  # noqa: ARG002
+        """An image whose id is the configuration's digest."""
+        self.calls.append(f"load {tag}")
+        config = msgspec.json.decode(image.config)["config"]
+        layers = tuple(layer.digest for layer in image.layers)
+        labels = config.get("Labels") or {}
+        made = ImageInfo(image.config_digest, (tag,), (), layers, image.bytes, labels, config, "amd64")
+        return self.hold(tag, made)
+
+    @contextmanager
+    def save(self, reference: str) -> Iterator[IO[bytes]]:
+        """The tar that was put under that reference."""
+        self.calls.append(f"save {reference}")
+        yield io.BytesIO(self.roots[reference])
 
     def tag(self, image_id: str, tag: str) -> None:
         """One more name."""

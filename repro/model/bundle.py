@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from repro.model.canonical import digest
+from repro.model.image import ImageContent
 from repro.model.record import Record
 from repro.model.snapshot import FileEntry
 
@@ -16,6 +17,8 @@ class Base(Record, kw_only=True):
         asked: reference from the settings; `used`: reference or id that was taken.
         id: the engine's image id; `repo_digest` when a registry gave it, else empty.
         layers: diff ids of its layers, which identify its content on every engine.
+        config: what its configuration passes on (Env, Labels, ...), in OCI's words.
+        architecture: as OCI names it, `amd64`.
     """
 
     asked: str
@@ -23,6 +26,8 @@ class Base(Record, kw_only=True):
     id: str
     repo_digest: str = ""
     layers: list[str] = []
+    config: dict[str, Any] = {}
+    architecture: str = ""
 
 
 class Identity(Record, kw_only=True):
@@ -85,7 +90,10 @@ class ImageRecord(Record, kw_only=True):
 
 
 class Manifest(Record, kw_only=True):
-    """`bundle.json`. `files` names every other file of the bundle except `runs/` and `image.json`."""
+    """`bundle.json`. `files` names every other file of the bundle except `runs/` and `image.json`.
+
+    `image` says what image its content gives; None for a bundle that was made without an engine.
+    """
 
     schema: int = 1
     id: str
@@ -93,4 +101,5 @@ class Manifest(Record, kw_only=True):
     tool: str
     identity: Identity
     base: Base
+    image: ImageContent | None = None
     files: list[FileEntry]

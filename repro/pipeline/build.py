@@ -17,14 +17,17 @@ from repro.engine.contract import EngineName
 from repro.events import Sink, silent, step
 from repro.files import Aside, alone, folder_aside, write_whole
 from repro.model import canonical
-from repro.model.bundle import Base, ImageRecord, Manifest, RunSpec
+from repro.model.bundle import Base, Manifest, RunSpec
 from repro.model.lock import Lock, Proof
 from repro.model.project import Project
 from repro.model.snapshot import EvalSet, ParamSet, Snapshot
 from repro.pipeline.check import Wishes
 from repro.pipeline.fit import STACK, Fitness, fitness, renewed
 from repro.pipeline.place import Place, choose
+from repro.pipeline.sbom import write_sbom
 from repro.pipeline.spec import run_spec
+from repro.pipeline.vendor import is_old, keep_base, vendored
+from repro.trust import Content
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class BuildOptions:
         relock: resolve again although the inputs are unchanged.
         gpus, driver: what to check for, instead of the settings' own targets.
         allow_incompatible: build although a target will fail; the bundle says so.
+        vendor: keep the base image's layers in the bundle; None for where torch is older than 2.0, whose
+            wheels and base images are the first to go from where they came.
     """
 
     engine: EngineName = "docker"
@@ -49,6 +54,7 @@ class BuildOptions:
     gpus: tuple[str, ...] = ()
     driver: str = ""
     allow_incompatible: bool = False
+    vendor: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Built:
     """A bundle, its image (None in place), and whether it was there already."""
 
     bundle: Bundle
-    image: ImageRecord | None
+    image: image.Made | None
     cached: bool
 
 
@@ -71,7 +77,14 @@ class _Parts:
     lock: Lock
     spec: RunSpec
     fit: Fitness
+    vendor: bool
     sink: Sink = field(default=silent)
+
+    def contents(self, folder: Path, manifest: Manifest) -> image.Contents:
+        """What the image is made of."""
+        return image.Contents(
+            folder, manifest, self.lock, self.snapshot, self.evalset, self.fit.report.arch_list
+        )
 
 
 def build(project: Project, options: BuildOptions, sink: Sink = silent) -> Built:
@@ -93,7 +106,7 @@ def build(project: Project, options: BuildOptions, sink: Sink = silent) -> Built
         )
         with alone(target):  # of two builds of one bundle at once, the second finds what the first made
             if (target / "bundle.json").is_file():
-                return _again(parts, target, manifest)
+                return _again(parts, target)
             record = _finish(parts, aside, target, manifest)
     return Built(bundles.open_bundle(target), record, cached=False)
 
@@ -135,7 +148,20 @@ def _gather(project: Project, options: BuildOptions, into: Path, sink: Sink) -> 
     fit = fitness(project, locked.lock, into, asked, sink, allowed=options.allow_incompatible)
     if fit.report.arch_list:
         spec = msgspec.structs.replace(spec, arch_list=fit.report.arch_list)
-    return _Parts(project, place, base, code, params, evalset, locked.lock, spec, fit, sink)
+    vendored = is_old(locked.lock) if options.vendor is None else options.vendor
+    return _Parts(
+        project,
+        place,
+        base,
+        code,
+        params,
+        evalset,
+        locked.lock,
+        spec,
+        fit,
+        vendored and bool(place.images),
+        sink,
+    )
 
 
 def _base(project: Project, place: Place, sink: Sink) -> Base:
@@ -150,29 +176,36 @@ def _base(project: Project, place: Place, sink: Sink) -> Base:
     )
 
 
-def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> ImageRecord | None:
+def _finish(parts: _Parts, aside: Aside, target: Path, manifest: Manifest) -> image.Made | None:
     folder = aside.path
-    record: ImageRecord | None = None
+    made: image.Made | None = None
     proof: Proof | None = None
+    if parts.vendor:
+        keep_base(parts.contents(folder, manifest), [], parts.place.images, parts.sink)
     _lay(parts, folder, manifest)
     if parts.place.images:
         with step(parts.sink, "image") as shown:
-            record = image.build(folder, manifest, parts.lock, parts.place.images, parts.sink)
-            shown.detail = record.tag
-        proof = Proof(where=f"image {record.tag}", python=parts.lock.python, pip=_pip(parts.lock))
-        write_whole(folder / "image.json", canonical.pretty(record))
+            made = image.build(parts.contents(folder, manifest), parts.place.images, parts.sink)
+            shown.detail = made.record.tag
+        if parts.vendor:
+            keep_base(parts.contents(folder, manifest), made.content.layers, parts.place.images, parts.sink)
+        proof = Proof(where=f"image {made.record.tag}", python=parts.lock.python, pip=_pip(parts.lock))
+        write_whole(folder / "image.json", canonical.pretty(made.record))
     else:
         proof = _prove_in_place(parts, folder)
     write_whole(folder / "lock.json", canonical.pretty(msgspec.structs.replace(parts.lock, proof=proof)))
     with step(parts.sink, "bundle") as shown:
-        bundles.assemble(folder, name=manifest.name, identity=manifest.identity, base=parts.base)
+        content = made.content if made else None
+        bundles.assemble(
+            folder, name=manifest.name, identity=manifest.identity, base=parts.base, image=content
+        )
         aside.become(target)
         shown.detail = str(target.name)
-    return record
+    return made
 
 
 def _lay(parts: _Parts, folder: Path, manifest: Manifest) -> None:
-    """Write the files that the stages before did not: runtime, protocol, identity, Dockerfile."""
+    """Write the files that the stages before did not: runtime, protocol, identity, Dockerfile, SBOM."""
     bundles.lay_runtime(folder)
     write_whole(folder / "protocol.json", canonical.pretty(parts.spec))
     for name, data in parts.fit.files.items():
@@ -182,6 +215,8 @@ def _lay(parts: _Parts, folder: Path, manifest: Manifest) -> None:
         canonical.pretty({"id": manifest.id, "name": manifest.name, "identity": manifest.identity}),
     )
     image.lay(folder, manifest, parts.lock, parts.snapshot, parts.fit.report.arch_list)
+    content = Content(folder, manifest, parts.snapshot, parts.lock, parts.params, parts.evalset)
+    write_sbom(content, parts.place.images, parts.sink)
 
 
 def _prove_in_place(parts: _Parts, folder: Path) -> Proof | None:
@@ -196,23 +231,42 @@ def _pip(locked: Lock) -> str:
     return locked.installer.version if locked.installer else "as in the base image"
 
 
-def _again(parts: _Parts, target: Path, manifest: Manifest) -> Built:
+def _again(parts: _Parts, target: Path) -> Built:
     """A bundle that exists, with what the check says of today's targets, which decide no result."""
-    with renewed(bundles.open_bundle(target), parts.fit) as changed:
-        record = _image(parts, target, manifest, stale=STACK in changed)
-    return Built(bundles.open_bundle(target), record, cached=True)
+    there = bundles.open_bundle(target)
+    with renewed(there, parts.fit) as renewal:
+        made = _image(parts, there, stale=STACK in renewal.changed)
+        if made:
+            renewal.image = made.content
+            if parts.vendor and not (target / image.VENDORED).is_dir():
+                renewal.added = vendored(
+                    parts.contents(target, there.manifest), made, parts.place.images, parts.sink
+                )
+    return Built(bundles.open_bundle(target), made, cached=True)
 
 
-def _image(parts: _Parts, target: Path, manifest: Manifest, *, stale: bool) -> ImageRecord | None:
-    """The image of a bundle that exists: found, or built again when this engine lost it or it is `stale`."""
+def _image(parts: _Parts, there: Bundle, *, stale: bool) -> image.Made | None:
+    """The image of a bundle that exists: found, or made again when this engine lost it or it is `stale`."""
     if not parts.place.images:
         return None
+    # What the bundle was made with goes on: its snapshot may be that of another commit with the same files.
     with step(parts.sink, "image") as shown:
-        before = parts.place.images.find(image.image_tag(manifest.name, manifest.id))
-        record = image.build(target, manifest, parts.lock, parts.place.images, parts.sink, again=stale)
-        shown.cached, shown.detail = before is not None and not stale, record.tag
-    write_whole(target / "image.json", canonical.pretty(record))
-    return record
+        made = image.build(
+            image.Contents(
+                there.path,
+                there.manifest,
+                there.lock,
+                there.snapshot,
+                there.evalset,
+                parts.fit.report.arch_list,
+            ),
+            parts.place.images,
+            parts.sink,
+            again=stale,
+        )
+        shown.cached, shown.detail = made.held == len(made.content.layers) and not stale, made.record.tag
+    write_whole(there.path / "image.json", canonical.pretty(made.record))
+    return made
 
 
 __all__ = ["BuildOptions", "Built", "build", "own_folder"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -15,6 +15,7 @@ from repro.events import Note, Sink, step
 from repro.files import sha256_bytes, write_whole
 from repro.model import canonical
 from repro.model.check import CheckReport, Stack, TargetReport
+from repro.model.image import ImageContent
 from repro.model.lock import Lock
 from repro.model.project import Project
 from repro.model.sizes import bytes_of
@@ -91,26 +92,40 @@ def _refusal(refused: list[TargetReport]) -> ReproError:
     )
 
 
+@dataclass
+class Renewal:
+    """Names of the files that changed; the block may add its own, and the image that it made again."""
+
+    changed: list[str]
+    added: list[str] = field(default_factory=list)
+    image: ImageContent | None = None
+
+
 @contextmanager
-def renewed(bundle: Bundle, fit: Fitness) -> Iterator[list[str]]:
-    """Put what the check says now into a bundle that is there; gives the names of the files that changed.
+def renewed(bundle: Bundle, fit: Fitness) -> Iterator[Renewal]:
+    """Put what the check says now into a bundle that is there.
 
     The files are no part of the id. The digests of all other files stay as they were packed. The manifest is
     written last, when the block that rebuilds the image has ended well: a build that is killed before finds
     the same files changed again.
     """
     packed = {entry.path: entry for entry in bundle.manifest.files}
-    now = {
-        name: FileEntry(path=name, bytes=len(data), sha256=sha256_bytes(data))
-        for name, data in fit.files.items()
-    }
-    changed = [name for name, entry in now.items() if packed.get(name) != entry]
-    for name in changed:
+    now = {name: _entry(name, data) for name, data in fit.files.items()}
+    renewal = Renewal([name for name, entry in now.items() if packed.get(name) != entry])
+    for name in renewal.changed:
         write_whole(bundle.path / name, fit.files[name])
-    yield changed
-    if changed:
+    yield renewal
+    for name in renewal.added:
+        now[name] = _entry(name, (bundle.path / name).read_bytes())
+    image = renewal.image or bundle.manifest.image
+    if renewal.changed or renewal.added or image != bundle.manifest.image:
         files = sorted((packed | now).values(), key=lambda entry: entry.path)
-        write_whole(bundle.path / "bundle.json", canonical.pretty(_SET(bundle.manifest, files=files)))
+        manifest = _SET(bundle.manifest, files=files, image=image)
+        write_whole(bundle.path / "bundle.json", canonical.pretty(manifest))
+
+
+def _entry(name: str, data: bytes) -> FileEntry:
+    return FileEntry(path=name, bytes=len(data), sha256=sha256_bytes(data))
 
 
 def recorded_targets(bundle: Path) -> tuple[list[str], str, int | None]:

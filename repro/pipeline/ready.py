@@ -7,12 +7,12 @@ from pathlib import Path
 
 from repro import paths
 from repro import run as runs
-from repro.bundle import Bundle, verify
+from repro.bundle import Bundle, need_wheels, verify
 from repro.bundle.verify import Damage
-from repro.engine.contract import EngineName, ImageEngine, Job, Stop
+from repro.engine.contract import EngineName, Job, Stop
 from repro.errors import ReproError
 from repro.events import Sink, step
-from repro.image import image_tag
+from repro.pipeline.images import image_for
 from repro.pipeline.place import Place, choose
 from repro.run import Ended, RunOptions
 from repro.run.cards import cards
@@ -73,13 +73,15 @@ def ready(bundle: Bundle, engine: EngineName, sink: Sink) -> Ready:
     """The bundle, ready to run on that engine.
 
     Raises:
-        bundle-damaged: a file is not as it was packed. bundle-not-built: this engine has no image of it.
-        environment-failed: in place, its wheels cannot be installed.
+        bundle-damaged: a file is not as it was packed. bundle-not-built: this engine has no image of it, and
+            none can be made of the bundle. image-altered: it has another one under that name.
+        environment-failed, bundle-thin: in place, its wheels cannot be installed, or are not here.
     """
     place = choose(engine, bundle.lock.python)
     check_whole(bundle, sink)
     if place.images:
-        return Ready(bundle, place, image=_image(bundle, place.images))
+        return Ready(bundle, place, image=image_for(bundle, place.images, sink))
+    need_wheels(bundle, "an environment in place")
     python = runs.environment(bundle.path, bundle.lock, place.engine, paths.cache() / "envs", sink)
     return Ready(bundle, place, python=python)
 
@@ -103,16 +105,3 @@ def damaged(bundle: Bundle, damage: list[Damage]) -> ReproError:
         done="nothing was run",
         tries=["fetch the bundle again", "repro build"],
     )
-
-
-def _image(bundle: Bundle, engine: ImageEngine) -> str:
-    tag = image_tag(bundle.manifest.name, bundle.manifest.id)
-    found = engine.find(tag)
-    if found is None or found.labels.get("dev.reprobundle.id") != bundle.manifest.id:
-        raise ReproError(
-            "bundle-not-built",
-            f"this engine has no image of bundle `{bundle.path.name}`",
-            found=f"no image `{tag}`",
-            tries=[f"docker build -t {tag} {bundle.path}", "repro run --engine inplace"],
-        )
-    return found.id

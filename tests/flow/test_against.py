@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.image.context import members
+from repro.image.plain.context import members
 
 from .conftest import Said, commit
 

@@ -16,6 +16,7 @@ from repro.bundle import lay_runtime
 from repro.engine.contract import ImageInfo
 from repro.engine.docker import DockerEngine
 from repro.files import sha256_file, write_whole
+from repro.image.base.layers import inherited
 from repro.model import canonical
 from repro.model.bundle import Base, Identity, Manifest, RunSpec
 from repro.model.lock import Lock, Wheel
@@ -79,6 +80,10 @@ class Tiny:
     manifest: Manifest
     lock: Lock
     snapshot: Snapshot
+    evalset: EvalSet
+
+    def contents(self, arch_list: str = "") -> image.Contents:
+        return image.Contents(self.folder, self.manifest, self.lock, self.snapshot, self.evalset, arch_list)
 
     def edited(self, code: str) -> "Tiny":
         """The same bundle after an edit of train.py."""
@@ -106,7 +111,14 @@ def laid(engine: DockerEngine, base_image: str, folder: Path) -> Iterator[Tiny]:
 
 
 def base_of(held: ImageInfo, used: str) -> Base:
-    return Base(asked=used, used=used, id=held.id, layers=list(held.layers))
+    return Base(
+        asked=used,
+        used=used,
+        id=held.id,
+        layers=list(held.layers),
+        config=inherited(held),
+        architecture=held.architecture,
+    )
 
 
 def lay(folder: Path, base: Base, name: str, code: str = TRAIN) -> Tiny:
@@ -176,7 +188,7 @@ def lay(folder: Path, base: Base, name: str, code: str = TRAIN) -> Tiny:
         installer=installer,
     )
     image.lay(folder, manifest, lock, snapshot)
-    return Tiny(folder, manifest, lock, snapshot)
+    return Tiny(folder, manifest, lock, snapshot, evalset)
 
 
 def _entry(path: Path, root: Path) -> FileEntry:

@@ -14,8 +14,8 @@ from repro.engine.fake import FakeEngine, Played
 from repro.engine.fake import image as fake_image
 from repro.errors import ReproError
 from repro.events import Note, silent
-from repro.image import bootstrap, create, rootfs
-from repro.image.interpreter import without_home
+from repro.image.base import bootstrap, create, rootfs
+from repro.image.base.interpreter import without_home
 from repro.model.project import Dependencies
 
 OFFICIAL = "python:3.11-slim-bookworm"

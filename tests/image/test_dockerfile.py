@@ -9,9 +9,9 @@ import pytest
 
 from repro import image
 from repro.errors import ReproError
-from repro.image.context import members, stream
-from repro.image.dockerfile import DockerfileFacts, from_reference
 from repro.image.naming import base_tag, image_tag
+from repro.image.plain.context import members, stream
+from repro.image.plain.dockerfile import DockerfileFacts, from_reference
 from repro.model.bundle import Base
 from repro.model.lock import Lock, Wheel
 from repro.model.snapshot import Snapshot
@@ -23,6 +23,7 @@ FACTS = DockerfileFacts(
     python="3.11",
     base="repro-base:3.11",
     base_id="sha256:" + "ba" * 32,
+    base_name="repro-base:3.11",
     base_digest="sha256:" + "ba" * 32,
     revision="c" * 40,
     created=1_700_000_000,

@@ -14,12 +14,12 @@ from repro.engine.interpreters import candidates, find_python, full_version
 from repro.errors import ReproError
 from repro.events import Note, Sink
 from repro.files import folder_aside
-from repro.image import interpreter as interpreters
-from repro.image import rootfs
-from repro.image.bootstrap import Plan, bootstrap
-from repro.image.interpreter import Interpreter
+from repro.image.base import interpreter as interpreters
+from repro.image.base import rootfs
+from repro.image.base.bootstrap import Plan, bootstrap
+from repro.image.base.interpreter import Interpreter
+from repro.image.base.sources import bases
 from repro.image.naming import base_tag, short_version
-from repro.image.sources import bases
 from repro.redact import has_login
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -92,7 +92,7 @@ def _make(engine: ImageEngine, recipe: Recipe, mirror: str) -> ImageInfo:
         if recipe.interpreter is not None:
             with laid.open("wb") as out:
                 interpreters.write(recipe.interpreter, out)
-        with as_file(files("repro") / "image" / "settle.sh") as script:
+        with as_file(files("repro") / "image" / "base" / "settle.sh") as script:
             plan = Plan(recipe.suite, recipe.packages, mirror, script, laid if recipe.interpreter else None)
             bootstrap(plan, raw, aside)
         with (aside / "root.tar").open("w+b") as root:

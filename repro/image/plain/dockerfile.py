@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from repro.errors import ReproError
-from repro.image.sources import official
+from repro.image.base.find import from_reference, vendored_name
 from repro.model.bundle import Base
 from repro.model.lock import Lock
 from repro.model.snapshot import Snapshot
@@ -41,7 +41,7 @@ class DockerfileFacts:
     """All that the Dockerfile says.
 
     Attributes:
-        base: reference for FROM; `base_id` the engine's id of it, or empty.
+        base: reference for FROM; `base_id` the engine's id of it, or empty; `base_name` what the label says.
         base_digest: a registry's digest of it, else the id.
         created: time of the commit, seconds since 1970.
         installer: `pip==X --hash=sha256:…`, empty to use the base image's own pip.
@@ -55,6 +55,7 @@ class DockerfileFacts:
     base: str
     base_id: str
     base_digest: str
+    base_name: str
     revision: str
     created: int
     installer: str = ""
@@ -85,7 +86,7 @@ class DockerfileFacts:
             "version": self.version,
             "revision": self.revision,
             "created": made,
-            "base.name": self.base,
+            "base.name": self.base_name,
             "base.digest": self.base_digest,
         }
         ours = [("dev.reprobundle", "1"), ("dev.reprobundle.id", self.id)]
@@ -103,13 +104,18 @@ def facts(
     has_params: bool,
     has_stack: bool = False,
     arch_list: str = "",
+    vendored: bool = False,
 ) -> DockerfileFacts:
-    """The facts of a bundle; raises system-package-name for a name that is none."""
+    """The facts of a bundle; raises system-package-name for a name that is none.
+
+    With `vendored` the image starts from the bundle's own copy of the base, under the name it is loaded by.
+    """
     return DockerfileFacts(
         name=" ".join(name.split()),
         id=bundle_id,
         python=lock.python,
-        base=from_reference(base, lock.python),
+        base=vendored_name(base) if vendored else from_reference(base, lock.python),
+        base_name=from_reference(base, lock.python),
         base_id=base.id if base.layers else "",
         base_digest=base.repo_digest.partition("@")[2] or (base.id if base.layers else ""),
         revision=snapshot.commit,
@@ -124,16 +130,6 @@ def facts(
         system=_checked(lock.system),
         arch_list=arch_list,
     )
-
-
-def from_reference(base: Base, python: str) -> str:
-    """What stands after FROM: the registry's digest, else the local name, since BuildKit takes no ids.
-
-    A bundle that was made without any engine has no base image yet: the one asked for, or the official one.
-    """
-    if not base.layers:
-        return base.asked or official(python)
-    return base.repo_digest or base.used
 
 
 def render(given: DockerfileFacts) -> str:

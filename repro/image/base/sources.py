@@ -12,7 +12,7 @@ from repro.image.naming import short_version
 @cache
 def bases() -> dict[str, Any]:
     """The table of base images."""
-    return tomllib.loads((files("repro") / "image" / "bases.toml").read_text("utf-8"))
+    return tomllib.loads((files("repro") / "image" / "base" / "bases.toml").read_text("utf-8"))
 
 
 def official(python: str) -> str:

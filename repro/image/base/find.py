@@ -1,13 +1,19 @@
 """The image that a bundle's image starts from: the user's own, or one that holds the asked Python."""
 
+from pathlib import Path
+
+from repro import paths
 from repro.engine.contract import ImageEngine, ImageInfo
 from repro.errors import ReproError
 from repro.events import Note, Sink
+from repro.image.base.layers import VENDORED, base_blobs, base_image, inherited
+from repro.image.base.python_inside import ImagePython, python_of
+from repro.image.base.sources import official
 from repro.image.naming import base_tag, short_version
-from repro.image.python_inside import ImagePython, python_of
-from repro.image.sources import official
+from repro.model import canonical
 from repro.model.bundle import Base
 from repro.model.project import Dependencies
+from repro.oci.blobs import Blobs
 
 
 def find_base(dependencies: Dependencies, engine: ImageEngine, sink: Sink) -> Base:
@@ -30,8 +36,66 @@ def find_base(dependencies: Dependencies, engine: ImageEngine, sink: Sink) -> Ba
         used, held = _default(asked, dependencies.python, engine, sink)
     _check_python(python_of(held, engine), dependencies.python, used)
     return Base(
-        asked=asked, used=used, id=held.id, repo_digest=_repo_digest(held, used), layers=list(held.layers)
+        asked=asked,
+        used=used,
+        id=held.id,
+        repo_digest=_repo_digest(held, used),
+        layers=list(held.layers),
+        config=inherited(held),
+        architecture=held.architecture,
     )
+
+
+def present_base(base: Base, python: str, folder: Path, engine: ImageEngine, sink: Sink) -> ImageInfo:
+    """The bundle's base image in this engine: held, loaded from the bundle's own copy of it, or pulled.
+
+    Raises:
+        base-not-found, base-changed: the engine has none, or another one under that name.
+    """
+    reference = from_reference(base, python)
+    held = engine.find(base.id) or engine.find(reference)
+    if held is None and (folder / VENDORED).is_dir():
+        blobs = Blobs(paths.cache())
+        image = base_image(base, base_blobs(base, blobs, None, sink, folder))
+        held = engine.load(image, vendored_name(base), sink)
+    if held is None and base.repo_digest:
+        held = engine.pull(reference, sink)
+    short = base.id.removeprefix("sha256:")[:12]
+    if held is None:
+        raise ReproError(
+            "base-not-found",
+            f"the bundle's base image `{reference}` is not held by this engine",
+            needs=f"image {short}",
+            tries=[f"repro base create --python {python}", f"docker image tag {short} {reference}"],
+        )
+    if list(held.layers) != base.layers:
+        raise ReproError(
+            "base-changed",
+            f"`{reference}` is another image now than when the bundle was made",
+            found=f"image {held.id.removeprefix('sha256:')[:12]}",
+            needs=f"image {short}",
+            why="the base is part of the bundle's identity",
+            tries=[
+                f"docker image tag {short} {reference}",
+                "repro build      (a new bundle, on the new base)",
+            ],
+        )
+    return held
+
+
+def from_reference(base: Base, python: str) -> str:
+    """What stands after FROM: the registry's digest, else the local name, since BuildKit takes no ids.
+
+    A bundle that was made without any engine has no base image yet: the one asked for, or the official one.
+    """
+    if not base.layers:
+        return base.asked or official(python)
+    return base.repo_digest or base.used
+
+
+def vendored_name(base: Base) -> str:
+    """The name under which a bundle's own copy of its base image is loaded."""
+    return f"repro-base:{canonical.digest(base.layers)[:12]}"
 
 
 def _default(asked: str, python: str, engine: ImageEngine, sink: Sink) -> tuple[str, ImageInfo]:

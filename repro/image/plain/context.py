@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from repro import tarball
-from repro.image.dockerfile import CONTEXT_FILES, CONTEXT_FOLDERS
+from repro.image.plain.dockerfile import CONTEXT_FILES, CONTEXT_FOLDERS
 
 
 def members(folder: Path) -> list[tarball.Member]:

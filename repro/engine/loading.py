@@ -1,0 +1,133 @@
+"""Bring an image into an engine: only what it lacks is sent, and it is proved that it came in.
+
+Some engines say that all went well and fail when a container is made (28.5 with containerd's store): so one
+is made, never started, before an image counts.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from repro import oci
+from repro.engine import failures
+from repro.engine.ownership import OURS, owner_labels
+from repro.errors import ReproError
+from repro.events import Note, Progress, Sink
+
+CREATED = "1980-01-01T00:00:00Z"
+# Asking for an image's layers is one request each: over ssh many of them take longer than sending a layer.
+_LOOKED_AT = 24
+_NEVER_RUN = ["/never-run"]
+
+
+def held_layers(api: Any, image: oci.OciImage) -> int:
+    """How many of the image's layers, from the lowest on, the engine holds as a chain."""
+    wanted = [layer.digest for layer in image.layers]
+    most = 0
+    for reference in _candidates(api, image):
+        chain = _layers(api, reference)
+        most = max(most, _common(wanted, chain))
+        if most == len(wanted):
+            break
+    return most
+
+
+def _candidates(api: Any, image: oci.OciImage) -> Iterator[str]:
+    """Images that may share layers: this one, then the newest of ours, then the rest."""
+    yield image.config_digest
+    yield image.manifest_digest
+    known = sorted(api.images(), key=lambda found: -int(found.get("Created", 0)))
+    ours = [found["Id"] for found in known if OURS in (found.get("Labels") or {})]
+    others = [found["Id"] for found in known if OURS not in (found.get("Labels") or {})]
+    yield from [*ours, *others][:_LOOKED_AT]
+
+
+def _layers(api: Any, reference: str) -> list[str]:
+    from docker.errors import ImageNotFound
+
+    try:
+        found = api.inspect_image(reference)
+    except ImageNotFound:
+        return []
+    return list(found.get("RootFS", {}).get("Layers") or ())
+
+
+def _common(wanted: list[str], chain: list[str]) -> int:
+    pairs = zip(wanted, chain, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(wanted), len(chain)))
+
+
+def load(api: Any, image: oci.OciImage, tag: str, held: int, sink: Sink) -> str:
+    """Load without the lowest `held` layers, or with all when that fails; the engine's id of the image."""
+    if held:
+        try:
+            return _load(api, image, tag, held, sink)
+        except ReproError as problem:
+            if problem.code != "image-load-failed" or any(b.path is None for b in image.layers):
+                raise
+            text = f"this engine holds layers of `{tag}` in another form: all of them are sent"
+            sink(Note("note", text))
+    return _load(api, image, tag, 0, sink)
+
+
+def _load(api: Any, image: oci.OciImage, tag: str, held: int, sink: Sink) -> str:
+    total = sum(layer.bytes for layer in image.layers[held:])
+    from docker.errors import APIError
+
+    with oci.pieces(image, tag, held) as pieces:
+        try:
+            messages = list(api.load_image(_told(pieces, total, sink)))
+        except APIError as problem:
+            raise _failed(tag, str(problem.explanation or problem)) from problem
+    said = [str(message["error"]) for message in messages if "error" in message]
+    if said:
+        raise _failed(tag, said[0])
+    found = next((i for i in (image.config_digest, image.manifest_digest) if _is_there(api, i)), "")
+    if not found:
+        raise _failed(tag, "the engine took the archive, and has no image of its digests")
+    name, _, version = tag.rpartition(":")
+    api.tag(found, name, version, force=True)  # Podman gives a name of its own
+    _prove(api, found, tag)
+    return found
+
+
+def _told(pieces: Iterator[bytes], total: int, sink: Sink) -> Iterator[bytes]:
+    done = 0
+    for piece in pieces:
+        yield piece
+        done += len(piece)
+        sink(Progress("loading", min(done, total), total, "B"))
+
+
+def _is_there(api: Any, reference: str) -> bool:
+    from docker.errors import ImageNotFound
+
+    try:
+        api.inspect_image(reference)
+    except ImageNotFound:
+        return False
+    return True
+
+
+def _prove(api: Any, image_id: str, tag: str) -> None:
+    from docker.errors import APIError
+
+    try:
+        made = api.create_container(
+            image_id, command=_NEVER_RUN, labels=owner_labels(), network_disabled=True
+        )
+    except APIError as problem:
+        api.remove_image(tag, force=True)  # under its name it would be taken for a good one
+        raise _failed(tag, str(problem.explanation or problem)) from problem
+    api.remove_container(made["Id"], force=True, v=True)
+
+
+def _failed(tag: str, text: str) -> ReproError:
+    if failures.is_full(text):
+        return failures.disk_full(f"loading `{tag}`", text)
+    return ReproError(
+        "image-load-failed",
+        f"the engine did not take image `{tag}`",
+        found=failures.last_line(text),
+        done="the image's name was not given; layers that arrived may stay with the engine",
+        tries=["docker info", "docker system df", "repro doctor"],
+    )

@@ -1,0 +1,1 @@
+"""Base images: found, pulled, or made on this machine from Debian packages."""

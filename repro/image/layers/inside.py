@@ -1,0 +1,197 @@
+"""What only the base image's own Python can make: an empty environment, and compiled bytecode.
+
+Both are made in one container without a network. Files go in and out through the engine's connection, so that
+it works with an engine on another machine, too.
+"""
+
+import io
+import json
+import os
+import tarfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import IO
+
+from repro import tarball
+from repro.engine.contract import ImageEngine, Job
+from repro.errors import ReproError
+from repro.tarball import Content, Member
+
+_WORK = "/opt/repro-work"
+_PIECE = 1 << 20
+_SCRIPT = "inside_script.py"
+
+
+@dataclass(frozen=True)
+class Made:
+    """Files below /opt/env by their name in a layer: the environment without bytecode, and bytecode."""
+
+    environment: list[Member]
+    bytecode: dict[str, Member]
+
+    @cached_property
+    def names(self) -> dict[tuple[str, str], str]:
+        """Name of the bytecode by folder and bare name of its source, whatever the interpreter's tag."""
+        found = {}
+        for name in self.bytecode:
+            folder, _, file = name.rpartition("/")
+            found[folder.removesuffix("/__pycache__"), file.rsplit(".", 2)[0]] = name
+        return found
+
+
+def make(
+    engine: ImageEngine,
+    image: str,
+    folder: Path,
+    sources: Mapping[str, Sequence[Member]],
+    *,
+    environment: bool,
+    wheels: Sequence[Path] = (),
+    pip: Sequence[Sequence[str]] = (),
+) -> Made:
+    """Run the base image's Python once.
+
+    Args:
+        engine: holds `image`.
+        image: id of the base image.
+        folder: where what comes back is kept while it is used.
+        sources: Python files by group; a group is compiled by one process, in the order of names, so that its
+            bytecode depends on nothing else.
+        environment: make `/opt/env` with venv and give it back.
+        wheels: files for pip, with its lists of requirements.
+        pip: the arguments of each call to pip in that environment.
+
+    Raises:
+        layer-make-failed: the container ended badly; its last lines are told.
+    """
+    plan = {
+        "environment": environment,
+        "pip": [list(words) for words in pip],
+        "groups": [sorted(member.name for member in group) for group in sources.values()],
+    }
+    given = [
+        Member("opt/repro-work/plan.json", json.dumps(plan).encode()),
+        Member("opt/repro-work/script.py", (files("repro") / "image" / "layers" / _SCRIPT).read_bytes()),
+        *(Member(f"opt/repro-work/wheels/{path.name}", path) for path in wheels),
+        *(
+            Member(f"opt/repro-work/in/{member.name}", member.source)
+            for group in sources.values()
+            for member in group
+        ),
+    ]
+    said: list[bytes] = []
+    taken = {f"{_WORK}/out": folder / "out.tar"}
+    if environment:
+        taken["/opt/env"] = folder / "env.tar"
+    job = Job(
+        image=image,
+        argv=("-s", f"{_WORK}/script.py"),
+        entrypoint=("python3",),
+        env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"},
+        user="root",
+        read_only=False,
+        labels={"dev.reprobundle.run": "build"},
+        sent={"/": lambda: _pieces(given)},
+        fetched={path: _keeper(target) for path, target in taken.items()},
+    )
+    ended = engine.run(job, said.append)
+    if ended.status:
+        raise _failed(ended.status, b"".join(said).decode("utf-8", "replace"), wheels)
+    made = members_of(folder / "env.tar", "opt/env") if environment else []
+    compiled = members_of(folder / "out.tar", "")
+    return Made(
+        [member for member in made if "__pycache__" not in member.name.split("/")],
+        {member.name: member for member in compiled if not member.is_folder},
+    )
+
+
+def _failed(status: int, text: str, wheels: Sequence[Path]) -> ReproError:
+    return ReproError(
+        "layer-make-failed",
+        "the environment could not be made in a container of the base image"
+        if wheels
+        else "the base image's Python could not make an environment and bytecode",
+        found=[f"status {status}", *text.strip().splitlines()[-12:]],
+        needs="a base image whose `python3` has `venv` and `ensurepip`",
+        done="nothing was made",
+        tries=["repro base create --python X.Y", "repro doctor"],
+    )
+
+
+def _keeper(target: Path) -> Callable[[Iterator[bytes]], None]:
+    def keep(pieces: Iterator[bytes]) -> None:
+        with target.open("wb") as out:
+            for piece in pieces:
+                out.write(piece)
+
+    return keep
+
+
+def _pieces(members: Iterable[Member]) -> Iterator[bytes]:
+    """The tar, written by a thread while it is taken."""
+    reader, writer = os.pipe()
+
+    def run() -> None:
+        try:
+            with os.fdopen(writer, "wb", buffering=_PIECE) as out:
+                tarball.write(out, members)
+        except BrokenPipeError:
+            return  # the engine has gone, with a better reason
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    with os.fdopen(reader, "rb", buffering=0) as source:
+        while piece := source.read(_PIECE):
+            yield piece
+    thread.join()
+
+
+def members_of(archive: Path, place: str) -> list[Member]:
+    """Members of a tar whose top folder stands for `place`; their content is read from it when needed."""
+    found = []
+    with tarfile.open(archive) as tar:
+        for entry in tar:
+            inner = entry.name.partition("/")[2]
+            name = "/".join(part for part in (place, inner) if part)
+            if not name:
+                continue
+            if entry.issym():
+                found.append(Member(name, link=entry.linkname))
+            elif entry.isdir():
+                found.append(Member(name))
+            elif entry.isreg():
+                content = Content(entry.size, _slice(archive, entry.offset_data, entry.size))
+                found.append(Member(name, content, executable=bool(entry.mode & 0o100)))
+    return found
+
+
+def _slice(path: Path, start: int, size: int) -> Callable[[], IO[bytes]]:
+    return lambda: io.BufferedReader(Slice(path, start, size), min(size, _PIECE) or 1)
+
+
+class Slice(io.RawIOBase):
+    """A part of a file."""
+
+    def __init__(self, path: Path, start: int, size: int) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._file.seek(start)
+        self._left = size
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
+        """Fill the buffer as far as the part goes; 0 at its end."""
+        count = self._file.readinto(memoryview(buffer)[: min(len(buffer), self._left)]) or 0
+        self._left -= count
+        return count
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+        super().close()

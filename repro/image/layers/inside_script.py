@@ -1,0 +1,113 @@
+"""Runs inside a container of the base image: an empty environment, installs, bytecode. Python 3.6 and later.
+
+Bytecode comes out the same each time: hash seed 0, one process a group with its files in order, no file times
+(from 3.7 on), the final path as the file's name. Before 3.11 a set of constants that holds None is written in
+the order of addresses: a file with one gets no bytecode.
+"""
+
+import concurrent.futures
+import json
+import os
+import py_compile
+import subprocess
+import sys
+from typing import Any, Dict, List
+
+WORK = "/opt/repro-work"
+ENV = "/opt/env"
+
+
+def make_environment(calls: List[List[str]]) -> None:
+    """`/opt/env` as the Dockerfile makes it; then each call of pip."""
+    subprocess.check_call(["python3", "-m", "venv", ENV])
+    for words in calls:
+        subprocess.check_call([ENV + "/bin/python", "-m", "pip", "--isolated", *words], cwd=WORK)
+
+
+def of_environment() -> List[str]:
+    """Python files of the environment itself, below its `lib`."""
+    found = []
+    for folder, _folders, names in os.walk(ENV + "/lib"):
+        found += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+    return sorted(found)
+
+
+def compile_group(number: int) -> None:
+    """Compile one group in this process; -1 is the environment's own."""
+    if number < 0:
+        pairs = [(path, path) for path in of_environment()]
+    else:
+        pairs = [(WORK + "/in/" + name, "/" + name) for name in plan()["groups"][number]]
+    for source, path in pairs:
+        compile_one(source, path)
+
+
+def compile_one(source: str, path: str) -> None:
+    """Write `path`'s bytecode below `out`; a file that is no valid Python of this version gets none."""
+    folder, name = os.path.split(path)
+    tag = sys.implementation.cache_tag
+    target = "%s/out%s/__pycache__/%s.%s.pyc" % (WORK, folder, name[:-3], tag)
+    if sys.version_info < (3, 11) and is_unsteady(source, path):
+        return
+    options = {"doraise": True}  # type: Dict[str, Any]
+    if sys.version_info >= (3, 7):
+        options["invalidation_mode"] = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    try:
+        py_compile.compile(source, target, path, **options)
+    except Exception:  # whatever a broken file brings up: an import of it would fail as well
+        return
+
+
+def is_unsteady(source: str, path: str) -> bool:
+    """Whether some set of constants in a file has an order that changes from process to process."""
+    try:
+        with open(source, "rb") as f:
+            return holds_unsteady(compile(f.read(), path, "exec", dont_inherit=True))
+    except Exception:
+        return True
+
+
+def holds_unsteady(constant: Any) -> bool:
+    """Whether a constant is, or holds, a set with a member whose hash is an address."""
+    if hasattr(constant, "co_consts"):
+        return any(holds_unsteady(inner) for inner in constant.co_consts)
+    if isinstance(constant, frozenset):
+        return any(by_address(member) for member in constant)
+    return isinstance(constant, tuple) and any(holds_unsteady(inner) for inner in constant)
+
+
+def by_address(member: Any) -> bool:
+    """Whether a member's hash comes from where it lies in memory."""
+    if isinstance(member, tuple):
+        return any(by_address(inner) for inner in member)
+    return member is None or member is Ellipsis
+
+
+def plan() -> Dict[str, Any]:
+    """What is to be made."""
+    with open(WORK + "/plan.json") as f:
+        return dict(json.load(f))
+
+
+def main() -> None:
+    """Make the environment, then compile with as many processes as there are cores."""
+    if len(sys.argv) > 1:
+        compile_group(int(sys.argv[1]))
+        return
+    wanted = plan()
+    os.makedirs(WORK + "/out", exist_ok=True)
+    numbers = list(range(len(wanted["groups"])))
+    if wanted["environment"]:
+        make_environment(wanted["pip"])
+        numbers.append(-1)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(start, sorted(numbers, key=lambda n: -len(wanted["groups"][n]) if n >= 0 else 0)))
+
+
+def start(number: int) -> None:
+    """One group in a process of its own."""
+    subprocess.check_call([sys.executable, "-s", os.path.abspath(__file__), str(number)])
+
+
+if __name__ == "__main__":
+    main()
