@@ -28,8 +28,9 @@ demo: $(BIN)/repro ## the whole path on both examples, from nothing to a verdict
 
 test: $(VENV)/torch ## lint, types, and all tests with a real engine
 	@sh scripts/engine.sh
+	@sh scripts/registry.sh
 	$(MAKE) lint type
-	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch,frameworks} $(BIN)/python -m pytest -n 2 --dist loadfile --durations=15
+	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch,frameworks,registry} $(BIN)/python -m pytest -n 2 --dist loadfile --durations=15
 
 unit: $(VENV)/torch ## tests that need no engine
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not docker"
@@ -66,10 +67,18 @@ bench-compare: $(BIN)/repro ## compare two traces of a million steps, timed with
 bench-envelope: $(VENV)/torch ## changes of known nature against the noise envelope: rounding inside, the rest outside
 	$(BIN)/python scripts/bench_envelope.py
 
+bench-image: $(BIN)/repro ## builds, edits and transfers of images, beside docker build, BuildKit and repo2docker
+	@sh scripts/engine.sh
+	$(BIN)/python scripts/bench_image.py $(BENCH)
+
+identical: $(BIN)/repro ## 20 rebuilds from empty caches under other folders, umasks, locales, zones, Pythons: one image
+	@sh scripts/engine.sh
+	$(BIN)/python scripts/identical.py $(BENCH)
+
 two-machines: $(BIN)/repro ## one bundle on x86-64 and, emulated, on aarch64 (as root; unpacks 3 GB)
 	@sh scripts/two_machines.sh
 
 clean: ## remove what these targets made, but no image and no bundle
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache
 
-.PHONY: help dev engine demo test unit lint type fmt dist golden bench-scan bench-record bench-compare bench-envelope two-machines clean
+.PHONY: help dev engine demo test unit lint type fmt dist golden bench-scan bench-record bench-compare bench-envelope bench-image identical two-machines clean

@@ -131,7 +131,8 @@ def _ended(console: Console, event: events.StepEnded) -> None:
 def _progress(console: Console, event: events.Progress) -> None:
     show: Callable[[float], str] = size if event.unit == "B" else lambda n: f"{n:,.0f} {event.unit}"
     total = f" of {show(event.total)}" if event.total else ""
-    console.live(f"  {event.what}: {show(event.done)}{total}")
+    rate = f", {show(event.rate)}/s" if event.rate else ""
+    console.live(f"  {event.what}: {show(event.done)}{total}{rate}")
 
 
 def _note(console: Console, event: events.Note) -> None:

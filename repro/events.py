@@ -30,12 +30,16 @@ class StepEnded:
 
 @dataclass(frozen=True)
 class Progress:
-    """`done` of `total` (0 when unknown) in `unit` ("B", "files", "steps") for `what`."""
+    """`done` of `total` (0 when unknown) in `unit` ("B", "files", "steps") for `what`.
+
+    `rate` is in units a second, 0 where it is not known.
+    """
 
     what: str
     done: int
     total: int
     unit: str
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,24 @@ def step(sink: Sink, name: str) -> Iterator[Step]:
     handle = Step()
     yield handle
     sink(StepEnded(name, time.monotonic() - start, handle.cached, handle.detail))
+
+
+class Meter:
+    """Tells how far a transfer is, in bytes, and its mean rate since its start, of what was really moved."""
+
+    def __init__(self, sink: Sink, what: str, total: int) -> None:
+        self._sink, self._what, self._total = sink, what, total
+        self._start = time.monotonic()
+        self.done = self.moved = 0
+
+    def add(self, count: int) -> None:
+        """So many bytes more were moved."""
+        self.moved += count
+        self.skip(count)
+
+    def skip(self, count: int) -> None:
+        """So many bytes need not be moved; or, below 0, have to be moved again."""
+        self.done += count
+        seconds = time.monotonic() - self._start
+        rate = self.moved / seconds if seconds > 0 else 0.0
+        self._sink(Progress(self._what, self.done, self._total, "B", rate))

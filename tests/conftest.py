@@ -46,6 +46,7 @@ _HAVE = {
     "frameworks": lambda: all(map(importlib.util.find_spec, ("lightning", "transformers", "accelerate"))),
     "versions": lambda: False,  # five gigabytes of images: only where REPRO_REQUIRE names it
     "browser": _browser,
+    "registry": lambda: shutil.which("docker-registry") is not None,
 }
 
 

@@ -46,6 +46,7 @@ def end(cli: click.Command, argv: list[str]) -> int:
 
 
 def _show(error: ReproError, argv: list[str]) -> int:
+    _mask(error)
     try:
         _print(error, argv)
     except OSError:  # the terminal is gone, or the disk behind it is full: the exit status must say it alone
@@ -53,10 +54,22 @@ def _show(error: ReproError, argv: list[str]) -> int:
     return error.exit_status
 
 
+def _mask(error: ReproError) -> None:
+    """Take logins out of all that an error says: it may quote what was typed, or another program."""
+    from repro.redact import logins
+
+    error.message, error.why, error.done = map(logins, (error.message, error.why, error.done))
+    error.found, error.needs, error.tries = (
+        tuple(map(logins, lines)) for lines in (error.found, error.needs, error.tries)
+    )
+
+
 def _print(error: ReproError, argv: list[str]) -> None:
     words = _own_words(argv)
     if "--traceback" in words:
-        traceback.print_exception(error)
+        from repro import redact
+
+        print(redact.text("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     if "--json" in words:
         from repro.cli.answer import print_json
 

@@ -45,6 +45,8 @@ COMMANDS = {
     "show": ("show", "Look", "Show a bundle or a run; without a word, list what is here."),
     "verify": ("verify", "Look", "Hold every file of a bundle against its manifest."),
     "image": ("image", "Look", "Hold the files of an image, however it was built, against its bundle."),
+    "ls": ("ls", "Look", "List what takes space: bundles, images, the cache; with sizes."),
+    "prune": ("prune", "Look", "Take away images and cached files that can be made again; asks first."),
     "gpus": ("gpus", "Look", "List the cards: compute capability, memory, names that are understood."),
     "doctor": ("doctor", "Look", "Look at this machine: engine, base image, index, cards, disk."),
     "explain": ("explain", "Look", "Explain the code of an error or of a finding."),

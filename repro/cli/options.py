@@ -50,6 +50,19 @@ mounts = click.option(
     help="Show a host folder as NAME in the program's working folder, read-only.",
 )
 
+insecure = click.option(
+    "--insecure", is_flag=True, help="Allow plain http to a registry that is not on this machine."
+)
+keys = click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    envvar="REPRO_KEYS",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.pub",
+    help="Public key that must have signed the bundle, or one of several; REPRO_KEYS: files, `:` between.",
+)
+
 
 def answers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--json`, `--quiet`, `--verbose`, `--traceback`; the command gets `answer` in their place."""

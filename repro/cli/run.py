@@ -15,6 +15,15 @@ _MOST_GB = 1e6
 @click.command()
 @click.argument("bundle", default="")
 @options.engine
+@click.option(
+    "--host",
+    default="",
+    metavar="ssh://USER@BOX",
+    help="Run on the engine of another machine: sends only missing layers, brings the record back.",
+)
+@click.option(
+    "--attach", default="", metavar="RUN", help="With --host: follow a run that was left there, and fetch it."
+)
 @options.sets
 @click.option("--label", default="", help="A short word to call this run by.")
 @click.option("--order", default="", help="Order number of the rental; kept on this machine only.")
@@ -91,10 +100,13 @@ _MOST_GB = 1e6
     is_flag=True,
     help="Run it with and without the recorder, and show that what it writes is the same.",
 )
+@options.keys
 @options.answers
 def command(
     bundle: str,
     engine: EngineName,
+    host: str,
+    attach: str,
     sets: tuple[str, ...],
     label: str,
     order: str,
@@ -105,6 +117,7 @@ def command(
     shm_gb: float,
     snapshot_every: int,
     out: Path | None,
+    keys: tuple[Path, ...],
     answer: Answer,
     **more: Any,
 ) -> int:
@@ -115,6 +128,7 @@ def command(
     """
     from repro import bundle as bundles
     from repro.cli.running import Asked, perform
+    from repro.pipeline import signed
     from repro.run import RunOptions
 
     if not 0 < shm_gb < _MOST_GB:  # also false for nan
@@ -123,6 +137,7 @@ def command(
     wishes = RunOptions(
         label=label,
         order=order,
+        host=host,
         env=options.pairs(env, "--env"),
         gpus=gpus,
         network=network,
@@ -130,6 +145,12 @@ def command(
         shm_bytes=int(shm_gb * (1 << 30)),
         snapshot_every=snapshot_every,
     )
-    asked = Asked(engine=engine, options=wishes, sets=sets, out=out, **more)
+    if attach and not host:
+        raise click.UsageError("--attach needs --host, the machine that the run was left on")
+    if host and engine != "docker":
+        raise click.UsageError("--host names a container engine: it goes without --engine inplace")
+    asked = Asked(engine=engine, options=wishes, sets=sets, out=out, attach=attach, **more)
     asked.check()
-    return perform(bundles.open_bundle(bundles.find_bundle(bundle, Path.cwd())), asked, answer)
+    found = bundles.open_bundle(bundles.find_bundle(bundle, Path.cwd()))
+    signed.admit(found.path, keys, answer.console.sink)
+    return perform(found, asked, answer)

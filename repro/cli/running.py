@@ -25,6 +25,7 @@ class Asked:
     options: RunOptions
     sets: tuple[str, ...]
     out: Path | None
+    attach: str
     unseeded: bool
     make_reference: bool
     members: int
@@ -45,6 +46,7 @@ class Asked:
     def way(self) -> str:
         """Which of the ways it is."""
         ways = {
+            "--attach": bool(self.attach),
             "--make-reference": self.make_reference,
             "--against": bool(self.against),
             "--repeat": bool(self.times or self.seeds),
@@ -87,6 +89,13 @@ def _once(bundle: Bundle, asked: Asked, answer: Answer) -> int:
         asked.how,
     )
     _tell_run(ended, answer)
+    return EXIT_YES
+
+
+def _attached(bundle: Bundle, asked: Asked, answer: Answer) -> int:
+    from repro.pipeline.run import attach
+
+    _tell_run(attach(bundle, asked.attach, asked.options, answer.console.sink), answer)
     return EXIT_YES
 
 
@@ -197,6 +206,7 @@ def _neutral(bundle: Bundle, asked: Asked, answer: Answer) -> int:
 
 _WAYS: dict[str, Callable[[Bundle, Asked, Answer], int]] = {
     "": _once,
+    "--attach": _attached,
     "--make-reference": _reference,
     "--against": _against,
     "--repeat": _repeat,

@@ -8,10 +8,12 @@ import grp
 import os
 import pwd
 import stat
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repro.engine.overssh import Tunnel
 from repro.errors import ReproError
 from repro.redact import text as redacted
 
@@ -53,8 +55,8 @@ class Refusal:
     text: str
 
 
-def connect() -> "tuple[DockerClient, Endpoint]":
-    """A client of the first engine that answers, and where it was found.
+def connect(address: str = "") -> "tuple[DockerClient, Endpoint]":
+    """A client of the engine at `address`, else of the first engine that answers, and where it was found.
 
     Raises:
         engine-unreachable: no socket, or nothing answers there.
@@ -62,7 +64,7 @@ def connect() -> "tuple[DockerClient, Endpoint]":
         engine-too-old: the engine and the client share no version of the interface.
     """
     refusals = []
-    for endpoint in endpoints():
+    for endpoint in [Endpoint(address, "the address given")] if address else endpoints():
         answer = _try(endpoint)
         if not isinstance(answer, Refusal):
             return answer, endpoint
@@ -121,17 +123,23 @@ def _try(endpoint: Endpoint) -> "DockerClient | Refusal":
     from docker import DockerClient
     from docker.errors import APIError, DockerException
 
+    tunnel: Tunnel | None = None
     try:
+        tunnel = Tunnel(endpoint.url) if endpoint.url.startswith("ssh://") else None
         client = DockerClient(
-            base_url=endpoint.url,
+            base_url=tunnel.url if tunnel else endpoint.url,
             version="auto",
             timeout=_CONNECT_SECONDS,
             tls=False if endpoint.tls is None else endpoint.tls,
-            use_ssh_client=endpoint.url.startswith("ssh://"),
         )
         client.ping()
     except (DockerException, APIError, OSError, ValueError) as problem:
-        return Refusal(endpoint, _kind(str(problem)), redacted(str(problem)).strip().splitlines()[0])
+        said = (tunnel.said() if tunnel else "") or str(problem)
+        if tunnel:
+            tunnel.close()
+        return Refusal(endpoint, _kind(str(problem)), redacted(said).strip().splitlines()[0])
+    if tunnel:
+        weakref.finalize(client, tunnel.close)
     client.api.timeout = _REQUEST_SECONDS
     return client
 

@@ -28,19 +28,21 @@ _TMP = "rw,exec,nosuid,mode=1777"
 
 @dataclass(frozen=True)
 class Host:
-    """What of an engine decides a container's options."""
+    """What of an engine decides a container's options. `requests`: cards may be asked for without CDI."""
 
     rootless: bool
     cdi: bool
+    requests: bool = True
 
 
 @dataclass(frozen=True)
 class Wish:
-    """Options that an engine may refuse. `gpu` is "cdi", "request" or "none"."""
+    """Options that an engine may refuse. `gpu` is "cdi", "request" or "none"; `requests` as of `Host`."""
 
     nofile: bool = True
     pids: bool = True
     gpu: str = "none"
+    requests: bool = True
 
     def after(self, refusal: str) -> "Wish | None":
         """The next weaker wish after a refusal, or None when the refusal is about something else."""
@@ -49,7 +51,7 @@ class Wish:
             return replace(self, nofile=False)
         if self.pids and "pids" in lowered and "limit" in lowered:
             return replace(self, pids=False)
-        if self.gpu == "cdi" and "cdi" in lowered:
+        if self.gpu == "cdi" and self.requests and "cdi" in lowered:
             return replace(self, gpu="request")
         return None
 
@@ -69,7 +71,7 @@ class Wish:
 def run(client: "DockerClient", host: Host, job: Job, output: Callable[[bytes], None], stop: Stop) -> Exit:
     """Run `job` in a container of its own to its end; see `Engine.run`."""
     way = "none" if not gpus.wanted(job.gpus) else ("cdi" if host.cdi else "request")
-    wish = Wish(gpu=way)
+    wish = Wish(gpu=way, requests=host.requests)
     refusals: list[str] = []
     while True:
         attempt = _Attempt(client, job, options(job, host, wish))
@@ -159,28 +161,35 @@ class _Attempt:
 
     def run(self, output: Callable[[bytes], None], stop: Stop) -> tuple[int, bool]:
         """Exit status, and whether the kernel killed something in it for memory."""
+        from requests.exceptions import RequestException
+
         container = self._create()
         try:
             for folder, pieces in self._job.sent.items():
                 container.put_archive(folder, pieces())
-            # Attached before the start, so that not a byte of the output is missed.
-            stream = container.attach(stream=True, stdout=True, stderr=True, logs=False)
+            stream = self._attach(container)
             try:
                 self._start(container)
                 with stop.by(lambda: endings.stop_aside(container)):
                     ended = self._follow(container, Pump(stream, output))
             finally:
                 endings.close(stream)
-            for path, take in self._job.fetched.items():
-                take(container.get_archive(path, chunk_size=_PIECE)[0])
-            return ended
-        finally:
+            fetch(container, self._job)
+        except RequestException as problem:
+            if self._job.kept:
+                raise _lost(self._job, problem) from problem  # it trains on: whoever attaches gets the rest
             endings.remove(container)
+            raise
+        except BaseException:
+            endings.remove(container)
+            raise
+        endings.remove(container)
+        return ended
 
     def _follow(self, container: "Container", pump: Pump) -> tuple[int, bool]:
         try:
             pump.drain()
-            return self._end(container)
+            return end(container)
         except KeyboardInterrupt:
             endings.stop_and_drain(container, pump)
             raise
@@ -193,6 +202,15 @@ class _Attempt:
         except APIError as problem:
             raise _RefusedError(str(problem.explanation or problem)) from problem
 
+    def _attach(self, container: "Container") -> Any:
+        """The output's stream, before the start, so that not a byte is missed; Podman prepares it here."""
+        from docker.errors import APIError
+
+        try:
+            return container.attach(stream=True, stdout=True, stderr=True, logs=False)
+        except APIError as problem:
+            raise _RefusedError(str(problem.explanation or problem)) from problem
+
     def _start(self, container: "Container") -> None:
         from docker.errors import APIError
 
@@ -201,7 +219,51 @@ class _Attempt:
         except APIError as problem:
             raise _RefusedError(str(problem.explanation or problem)) from problem
 
-    def _end(self, container: "Container") -> tuple[int, bool]:
-        status = int(container.wait()["StatusCode"])
-        container.reload()
-        return status, status != 0 and bool(container.attrs["State"].get("OOMKilled"))
+
+def end(container: "Container") -> tuple[int, bool]:
+    """Wait for the end: exit status, and whether the kernel killed something in it for memory."""
+    status = int(container.wait()["StatusCode"])
+    container.reload()
+    return status, status != 0 and bool(container.attrs["State"].get("OOMKilled"))
+
+
+def fetch(container: "Container", job: Job) -> None:
+    """Hand on what the job wants of the container's files."""
+    for path, take in job.fetched.items():
+        take(container.get_archive(path, chunk_size=_PIECE)[0])
+
+
+def attach(client: "DockerClient", name: str, job: Job, output: Callable[[bytes], None]) -> Exit:
+    """Follow a container that was left running to its end, fetch what `job` wants of it, remove it."""
+    from docker.errors import NotFound
+    from requests.exceptions import RequestException
+
+    try:
+        container = client.containers.get(name)
+    except NotFound as problem:
+        raise ReproError(
+            "run-not-there",
+            f"the engine has no container `{name}`",
+            found="it was fetched and removed already, or runs on another machine",
+            done="nothing was changed",
+            tries=["docker container ls --all", "repro show"],
+        ) from problem
+    try:
+        for piece in container.logs(stream=True, follow=True):
+            output(piece)
+        status, oom = end(container)
+        fetch(container, job)
+    except RequestException as problem:
+        raise _lost(job, problem) from problem
+    endings.remove(container)
+    return Exit(status, oom, {})
+
+
+def _lost(job: Job, problem: Exception) -> ReproError:
+    return ReproError(
+        "run-connection-lost",
+        "the connection to the engine was lost; the container may run on there",
+        found=failures.last_line(str(problem)),
+        done="the container was left as it is, with its record in it",
+        tries=[f"repro run BUNDLE --host HOST --attach {job.labels.get('dev.reprobundle.run', 'RUN')}"],
+    )

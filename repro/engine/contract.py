@@ -39,6 +39,7 @@ class Job:
         written. fetched: path inside -> what takes the tar of it, in pieces, after the end. Both go through
         the
             engine's own connection: they reach an engine that sees no folder of this machine.
+        kept: the container outlives a lost connection, to be attached to again.
     """
 
     image: str
@@ -57,6 +58,7 @@ class Job:
     name: str = ""
     sent: Mapping[str, Callable[[], Iterator[bytes]]] = field(default_factory=dict)
     fetched: Mapping[str, Callable[[Iterator[bytes]], object]] = field(default_factory=dict)
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,25 @@ class ImageInfo:
     labels: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     architecture: str = ""
+
+
+@dataclass(frozen=True)
+class OwnImage:
+    """An image that this tool made, newest first in a list of them.
+
+    Attributes:
+        title: name of the bundle; empty for other images. tags: its names, none for one that lost its name.
+        bytes: of all layers; `own_bytes` of those that no other image has.
+        base: a base image, or one with Debian packages. used: a container stands on it.
+    """
+
+    id: str
+    tags: tuple[str, ...]
+    title: str
+    bytes: int
+    own_bytes: int
+    base: bool
+    used: bool
 
 
 class Engine(Protocol):

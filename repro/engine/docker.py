@@ -14,7 +14,7 @@ from repro import oci, paths
 from repro.engine import containers, failures, gpus, loading, ownership
 from repro.engine.buildlog import BuildLog
 from repro.engine.connect import Endpoint, connect
-from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job, Stop
+from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job, OwnImage, Stop
 from repro.engine.exporting import Pieces, exported
 from repro.engine.pulllog import PullLog
 from repro.errors import ReproError
@@ -52,6 +52,11 @@ class DockerEngine:
         return self._session[0]
 
     @property
+    def remote(self) -> bool:
+        """Whether it is another machine's: then it sees no folder of this one."""
+        return self._session[1].url.startswith(("ssh://", "tcp://", "http://", "https://"))
+
+    @property
     def _api(self) -> Any:
         """The SDK's lower level, which has no type annotations of its own."""
         return self.client.api
@@ -78,12 +83,24 @@ class DockerEngine:
 
     def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
         """Run a job in a container of its own; see `Engine.run`."""
+        podman = False
         if gpus.wanted(job.gpus):
             info = self.info()
             gpus.refuse_if_dropped(job.gpus, info.kind, info.version)
-        host = containers.Host(rootless=_is_rootless(self._facts), cdi=gpus.offers_cdi(self._facts))
+            podman = info.kind == "podman"  # serves CDI without saying so, and drops every other request
+        cdi = podman or gpus.offers_cdi(self._facts)
+        host = containers.Host(rootless=_is_rootless(self._facts), cdi=cdi, requests=not podman)
         with _asking(f"running a container of `{job.image}`"):
             return containers.run(self.client, host, job, output, stop or Stop())
+
+    def attach(self, name: str, job: Job, output: Callable[[bytes], None]) -> Exit:
+        """Follow a container of that name, which a lost connection left running, to its end; as `run` ends.
+
+        Raises:
+            run-not-there: no container has that name.
+        """
+        with _asking(f"following container `{name}`"):
+            return containers.attach(self.client, name, job, output)
 
     def find(self, reference: str) -> ImageInfo | None:
         """The image of that name or id that is held here, or None."""
@@ -186,6 +203,16 @@ class DockerEngine:
         """The file system of an image as a tar stream; its container is made, never started, and removed."""
         with _asking(f"reading the files of `{reference}`"), exported(self._api, reference) as tar:
             yield tar
+
+    def own_images(self) -> list[OwnImage]:
+        """The images that this tool made, newest first."""
+        with _asking("listing images"):
+            return ownership.own_images(self._api)
+
+    def discard(self, image: OwnImage) -> None:
+        """Take an image away with all its names; one that a container stands on stays, with an error."""
+        for name in image.tags or (image.id,):
+            self.remove(name)
 
     def leftovers(self) -> list[ownership.Leftover]:
         """Containers that run on though their tool was killed."""

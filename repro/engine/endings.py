@@ -40,10 +40,8 @@ def stop_aside(container: "Container") -> threading.Event:
 
 def close(stream: "CancellableStream[bytes]") -> None:
     """Let go of the connection that carried the output."""
-    # The container's end has closed it already, most often; over ssh the SDK cannot close it at all.
-    from docker.errors import DockerException
-
-    with contextlib.suppress(OSError, DockerException):
+    # The container's end has closed it already, most often.
+    with contextlib.suppress(OSError):
         stream.close()
     # The SDK's `close` leaves the response that holds the socket open.
     if response := getattr(stream, "_response", None):

@@ -4,8 +4,10 @@ Some engines say that all went well and fail when a container is made (28.5 with
 is made, never started, before an image counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from repro import oci
 from repro.engine import failures
@@ -32,13 +34,26 @@ def held_layers(api: Any, image: oci.OciImage) -> int:
 
 
 def _candidates(api: Any, image: oci.OciImage) -> Iterator[str]:
-    """Images that may share layers: this one, then the newest of ours, then the rest."""
+    """Images that may share layers: this one, those of the same name, the others; newest first."""
     yield image.config_digest
     yield image.manifest_digest
-    known = sorted(api.images(), key=lambda found: -int(found.get("Created", 0)))
-    ours = [found["Id"] for found in known if OURS in (found.get("Labels") or {})]
-    others = [found["Id"] for found in known if OURS not in (found.get("Labels") or {})]
-    yield from [*ours, *others][:_LOOKED_AT]
+    title = _title(msgspec.json.decode(image.config)["config"].get("Labels"))
+    ranked = sorted(
+        api.images(),
+        key=lambda found: (
+            _title(found.get("Labels")) != title,
+            OURS not in (found.get("Labels") or {}),
+            -int(found.get("Created", 0)),
+        ),
+    )
+    # Some of each: the name's own images may all be older than a change of the environment.
+    own = [found["Id"] for found in ranked if _title(found.get("Labels")) == title]
+    rest = [found["Id"] for found in ranked if _title(found.get("Labels")) != title]
+    yield from [*own[: _LOOKED_AT // 2], *rest[: _LOOKED_AT // 2]]
+
+
+def _title(labels: Mapping[str, str] | None) -> str:
+    return (labels or {}).get("org.opencontainers.image.title", "")
 
 
 def _layers(api: Any, reference: str) -> list[str]:

@@ -4,9 +4,12 @@ A tool that is killed outright cannot remove its container, which would then tra
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from repro.engine.contract import OwnImage
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -14,7 +17,10 @@ if TYPE_CHECKING:
 OURS = "dev.reprobundle"
 PID = "dev.reprobundle.pid"
 RUN = "dev.reprobundle.run"
+ID = "dev.reprobundle.id"
+STAGE = "dev.reprobundle.stage"
 _PLACE = "dev.reprobundle.place"
+_LABELS = {OURS, STAGE}
 
 
 @dataclass(frozen=True)
@@ -64,3 +70,25 @@ def _started(pid: int) -> str:
 def _is_alive(owner: str) -> bool:
     pid, _, started = owner.partition(":")
     return pid.isdigit() and bool(started) and _started(int(pid)) == started
+
+
+def own_images(api: Any) -> list[OwnImage]:
+    """Images with one of this tool's labels; how much is shared comes from the engine's own account."""
+    rows = [row for row in api.df().get("Images") or () if _LABELS & set(row.get("Labels") or {})]
+    return [_own(row) for row in sorted(rows, key=lambda row: -int(row.get("Created", 0)))]
+
+
+def _own(row: Mapping[str, Any]) -> OwnImage:
+    labels = row.get("Labels") or {}
+    tags = tuple(tag for tag in row.get("RepoTags") or () if tag != "<none>:<none>")
+    shared = max(int(row.get("SharedSize") or 0), 0)  # -1 where the engine did not count
+    is_bundle = ID in labels
+    return OwnImage(
+        id=str(row["Id"]),
+        tags=tags,
+        title=str(labels.get("org.opencontainers.image.title", "")) if is_bundle else "",
+        bytes=int(row.get("Size", 0)),
+        own_bytes=max(int(row.get("Size", 0)) - shared, 0),
+        base=not is_bundle and STAGE not in labels,
+        used=int(row.get("Containers") or 0) > 0,
+    )

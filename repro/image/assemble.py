@@ -12,8 +12,9 @@ from repro.image.base.layers import base_blobs
 from repro.image.base.system import System, system_of
 from repro.image.contents import Contents
 from repro.image.layers import content, environment
-from repro.image.layers.environment import EnvLayer, Workshop
+from repro.image.layers.environment import EnvLayer
 from repro.image.layers.piece import Pieces
+from repro.image.layers.workshop import Workshop
 from repro.image.plain.dockerfile import DockerfileFacts, facts
 from repro.image.tree import Line, tree_digest
 from repro.model import canonical
@@ -40,14 +41,15 @@ def assemble(given: Contents, base_id: str, engine: ImageEngine, sink: Sink) -> 
 
     Raises:
         image-save-failed: the base image's layers cannot be had.
-        layer-make-failed, wheel-unreadable: see `environment.layers`.
+        layer-make-failed, wheel-broken: see `environment.layers`.
     """
     blobs = Blobs(paths.cache())
     pieces = Pieces(paths.cache(), blobs)
     lowest = base_blobs(given.manifest.base, blobs, engine, sink, given.folder)
     system = system_of(given, base_id, engine, blobs, sink)
     below = [blob.digest for blob in (*lowest, *system.layers)]
-    shop = Workshop(given.folder, system.image, canonical.digest(below), engine, pieces, sink)
+    scratch = paths.cache() / "scratch"
+    shop = Workshop(given.folder, system.image, canonical.digest(below), engine, pieces, scratch, sink)
     with step(sink, "layers") as shown:
         env = environment.layers(shop, given.lock)
         own = content.layers(given.folder, given.manifest, given.lock.python, given.evalset, pieces)

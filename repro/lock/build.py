@@ -9,13 +9,14 @@ import subprocess
 import tarfile
 import tomllib
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from repro import redact
 from repro.errors import ReproError
 from repro.events import Sink, step
+from repro.files import sha256_file
 from repro.lock.index import project_of, version_of
 from repro.lock.pipconf import PipConfig
 from repro.lock.place import Tools
@@ -35,12 +36,13 @@ _GIT_SECONDS = 600
 
 @dataclass(frozen=True)
 class Built:
-    """A wheel made here. `origin` says of what."""
+    """A wheel made here. `origin` says of what; `source` an archive that it was made of, with its digest."""
 
     file: str
     held: Held
     origin: str
     findings: tuple[Finding, ...] = ()
+    source: tuple[str, str] = ("", "")
 
     @property
     def name(self) -> str:
@@ -78,7 +80,8 @@ class Workshop:
         source = self._fresh() / "source"
         source.mkdir()
         shutil.copyfile(archive, source / file)
-        return self._build(source, origin, what)
+        built = self._build(source, origin, what)
+        return replace(built, source=(file, sha256_file(archive)))
 
     def of_repository(self, requirement: Requirement) -> Built:
         """A wheel of a git repository at the commit that the address means today.

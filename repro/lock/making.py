@@ -187,10 +187,10 @@ class Making:
         built = workshop.of_archive(held.path, offer.file, offer.file, asked)
         self.findings += built.findings
         made_of = f"built from {origin}" if origin != "local" else "local"
-        return _wheel(wanted.name, built.version, built.file, built.held, made_of)
+        return _wheel(wanted.name, built.version, built.file, built.held, made_of, built.source)
 
     def _built_wheel(self, built: Built) -> Wheel:
-        return _wheel(built.name, built.version, built.file, built.held, built.origin)
+        return _wheel(built.name, built.version, built.file, built.held, built.origin, built.source)
 
     def _origin(self, offer: Offer, sha256: str) -> str:
         """A file that lies here may be offered, the same in every byte, by an index that others reach."""
@@ -230,7 +230,9 @@ def _python(minor: str) -> Target:
     return Target(f"{minor}.99", "any", "", ("py3-none-any", "py2.py3-none-any"))
 
 
-def _wheel(name: str, version: str, file: str, held: Held, origin: str) -> Wheel:
+def _wheel(
+    name: str, version: str, file: str, held: Held, origin: str, source: tuple[str, str] = ("", "")
+) -> Wheel:
     portable = origin.startswith(("http://", "https://"))
     return Wheel(
         name=name,
@@ -240,6 +242,8 @@ def _wheel(name: str, version: str, file: str, held: Held, origin: str) -> Wheel
         bytes=held.bytes,
         origin=origin,
         portable=portable,
+        source=source[0],
+        source_sha256=source[1],
     )
 
 

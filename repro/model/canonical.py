@@ -24,3 +24,11 @@ def digest(value: Any) -> str:
 def pretty(value: Any) -> bytes:
     """Indented JSON for files that people read; ends with a newline."""
     return msgspec.json.format(encode(value), indent=1) + b"\n"
+
+
+def is_pretty(data: bytes) -> bool:
+    """Whether these bytes are what `pretty` writes: one form for one content, no key twice."""
+    try:
+        return pretty(msgspec.json.decode(data)) == data
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False

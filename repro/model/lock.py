@@ -12,6 +12,8 @@ class Wheel(Record, kw_only=True):
         file: file name; sha256 of its content; size in bytes.
         origin: address it was offered at, credentials masked; `local` for a folder of this machine.
         portable: False when no index that others reach is known to offer this file.
+        source: source archive that it was built from while locking, empty for a wheel that was offered;
+            source_sha256 of it.
     """
 
     name: str
@@ -21,6 +23,8 @@ class Wheel(Record, kw_only=True):
     bytes: int
     origin: str
     portable: bool = True
+    source: str = ""
+    source_sha256: str = ""
 
 
 class Proof(Record, kw_only=True):

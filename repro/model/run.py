@@ -52,6 +52,7 @@ class Attempt(Open, kw_only=True):
         inputs: sha256 of files named on the command line (only without a bundle).
         recorder: {"loaded": bool, "torch": bool, "steps": int, "share": hex}.
         plan: {"seed": sha256 of the seed checkpoint or "", "perturb", "stop", "dense", "sync"}.
+        devices: {"driver", "cards": [{"name", "uuid", "capability", "memory_bytes"}]}; empty without a card.
     """
 
     schema: int
@@ -73,6 +74,7 @@ class Attempt(Open, kw_only=True):
     reason: str = ""
     recorder: Json = {}
     plan: Json = {}
+    devices: Json = {}
 
 
 class Metrics(Open, kw_only=True):

@@ -53,7 +53,7 @@ def against(
         reference-missing: the bundle has none. And what `repro.pipeline.run.run` raises.
     """
     beside = _beside(bundle, word, stop_on)
-    at = ready(bundle, engine, sink)
+    at = ready(bundle, engine, sink, options.host)
     first, early = _first_steps(at, beside, options, sink, how)
     if early.numerics == "beyond-rounding":
         _replay(at, beside, options, first.folder, early, sink)

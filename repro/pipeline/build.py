@@ -25,6 +25,7 @@ from repro.pipeline.check import Wishes
 from repro.pipeline.fit import STACK, Fitness, fitness, renewed
 from repro.pipeline.place import Place, choose
 from repro.pipeline.sbom import write_sbom
+from repro.pipeline.signed import warn_of_renewal
 from repro.pipeline.spec import run_spec
 from repro.pipeline.vendor import is_old, keep_base, vendored
 from repro.trust import Content
@@ -242,6 +243,7 @@ def _again(parts: _Parts, target: Path) -> Built:
                 renewal.added = vendored(
                     parts.contents(target, there.manifest), made, parts.place.images, parts.sink
                 )
+    warn_of_renewal(target, parts.sink)
     return Built(bundles.open_bundle(target), made, cached=True)
 
 

@@ -11,6 +11,7 @@ from repro.model.image import ImageContent
 from repro.oci.blobs import Blob, Blobs
 from repro.oci.image import OciImage
 from repro.oci.saved import take_layers
+from repro.pipeline.place import engine_or_none
 
 
 def stored(bundle: Bundle, engine: ImageEngine | None, sink: Sink) -> OciImage:
@@ -40,12 +41,12 @@ def stored(bundle: Bundle, engine: ImageEngine | None, sink: Sink) -> OciImage:
     return OciImage(config, manifest, tuple(_held(known, blobs)))
 
 
-def image_for(bundle: Bundle, engine: ImageEngine, sink: Sink) -> str:
+def image_for(bundle: Bundle, engine: ImageEngine, sink: Sink, *, remote: bool = False) -> str:
     """The engine's id of the bundle's image, or of one with the same files.
 
     An image that somebody built of the bundle's Dockerfile has another id; its files are read and held
-    against the manifest, once. Where the engine has none, the image is made of the bundle, without any
-    network.
+    against the manifest, once. Where the engine has none, it is loaded, which sends only the layers that are
+    missing there; a layer that is not at hand is made of the bundle, without any network.
 
     Raises:
         bundle-not-built: there is none, and the bundle cannot give one here.
@@ -63,11 +64,13 @@ def image_for(bundle: Bundle, engine: ImageEngine, sink: Sink) -> str:
         return found.id
     if known is None:
         raise _not_built(bundle, tag)
-    need_wheels(bundle, "making its image")
     with step(sink, "image") as shown:
-        made = image.build(contents_of(bundle), engine, sink)
-        shown.detail = made.record.tag
-    return made.record.id
+        shown.detail = tag
+        blobs = Blobs(paths.cache())
+        if remote or not _missing(known, blobs):
+            return engine.load(stored(bundle, engine_or_none() if remote else None, sink), tag, sink).id
+        need_wheels(bundle, "making its image")
+        return image.build(contents_of(bundle), engine, sink).record.id
 
 
 def hold(found: ImageInfo, known: ImageContent, engine: ImageEngine, sink: Sink) -> None:

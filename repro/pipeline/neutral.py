@@ -33,7 +33,7 @@ def prove_neutral(
     Raises:
         what `repro.pipeline.run.run` raises, except that a failing program is compared as well.
     """
-    at = ready(bundle, engine, sink)
+    at = ready(bundle, engine, sink, options.host)
     run_id = at.new_id(replace(options, label=options.label or "neutral"))
     pair = _Pair(at, bundle.path / "runs" / run_id, run_id, options, sets, sink)
     recorded, plain = pair.run("recorded", recorded=True), pair.run("unrecorded", recorded=False)

@@ -11,25 +11,39 @@ from repro.errors import ReproError
 
 @dataclass(frozen=True)
 class Place:
-    """A chosen engine. `images` is the same engine when it holds images, else None."""
+    """A chosen engine. `images` is the same engine when it holds images, else None.
+
+    A `remote` one sees no folder of this machine.
+    """
 
     name: EngineName
     engine: Engine
     images: ImageEngine | None
+    remote: bool = False
 
 
-def choose(name: EngineName, python: str) -> Place:
-    """The engine of that name, proved to answer.
+def choose(name: EngineName, python: str, host: str = "") -> Place:
+    """The engine of that name, proved to answer; with `host` (`ssh://user@box`) the one of another machine.
 
     Raises:
         engine-unreachable, engine-permission: Docker or Podman does not answer this user.
         python-missing: in place, no interpreter of the asked version is on this machine.
     """
     if name == "docker":
-        docker = DockerEngine()
+        docker = DockerEngine(host)
         docker.info()
-        return Place(name, docker, docker)
+        return Place(name, docker, docker, remote=docker.remote)
     return Place(name, LocalEngine(interpreter(python)), None)
+
+
+def engine_or_none() -> DockerEngine | None:
+    """The container engine, or None where none answers."""
+    engine = DockerEngine()
+    try:
+        engine.info()
+    except ReproError:
+        return None
+    return engine
 
 
 def interpreter(python: str) -> Path:

@@ -48,7 +48,7 @@ def make_reference(
         other conditions. And what `repro.pipeline.run.run` raises.
     """
     with alone(Places(bundle.path).folder / "making"):
-        _Maker(ready(bundle, engine, sink), options, wish, sink).make()
+        _Maker(ready(bundle, engine, sink, options.host), options, wish, sink).make()
     found = reference_of(bundle.path)
     assert found is not None  # noqa: S101 - just written
     return found

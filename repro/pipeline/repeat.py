@@ -45,7 +45,7 @@ def repeat(
     """
     name = seed_parameter(bundle) or _no_seed(bundle)
     options = replace(options, label=options.label or GROUP)
-    at = ready(bundle, engine, sink)
+    at = ready(bundle, engine, sink, options.host)
     series = _Series(at, options, how, name, sink)
     done: list[Repeated] = []
     for number, seed in enumerate(seeds, 1):

@@ -38,7 +38,17 @@ def run(
         seed-damaged: the seed checkpoint is not the one that was made.
         run-refused, run-program-failed, run-out-of-memory: see `repro.run.start`.
     """
-    return once(ready(bundle, engine, sink), options, sink, how or How())
+    return once(ready(bundle, engine, sink, options.host), options, sink, how or How())
+
+
+def attach(bundle: Bundle, run_id: str, options: RunOptions, sink: Sink = silent) -> Ended:
+    """Follow a run that a lost connection left on another machine, to its end, and bring its record home.
+
+    Raises:
+        run-not-there: no container of that run is on that machine. All else as `run`.
+    """
+    at = ready(bundle, "docker", sink, options.host)
+    return at.follow(bundle.path / "runs" / run_id, run_id, options, sink)
 
 
 def once(

@@ -18,16 +18,20 @@ class RunOptions:
         env: environment variables for the program, beside the engine's own.
         mounts: host folders by the name under which the program's working folder shows them.
         gpus: "none", "all", or indices or UUIDs with commas. shm_bytes: size of /dev/shm.
+        gpu_count: how many cards "all" stands for there, 0 when that is not known.
+        host: engine of another machine, `ssh://user@box`; empty for the one here.
         order: order number of the rental; stays on the host, never enters an image.
         plan: where it starts, what it keeps, where it ends.
     """
 
     label: str = ""
     order: str = ""
+    host: str = ""
     params: str = ""
     env: dict[str, str] = field(default_factory=dict)
     mounts: dict[str, Path] = field(default_factory=dict)
     gpus: str = "none"
+    gpu_count: int = 0
     network: bool = False
     shm_bytes: int = 8 << 30
     snapshot_every: int = 0

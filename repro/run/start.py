@@ -1,5 +1,6 @@
 """Runs one job as a run: a folder of its own, what the host knows, live progress, an honest end."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -42,6 +43,19 @@ def start(
         run-usage: the runtime did not accept what it was asked. disk-full: the record could not be closed.
     """
     _write_host(engine, job, folder, run_id, options)
+    with_stop = (stop,) if stop else ()
+    return follow(lambda take: engine.run(job, take, *with_stop), folder, run_id, options, sink, stop)
+
+
+def follow(
+    perform: Callable[[Callable[[bytes], None]], Exit],
+    folder: Path,
+    run_id: str,
+    options: RunOptions,
+    sink: Sink,
+    stop: Stop | None = None,
+) -> Ended:
+    """Watch a job that `perform` brings to its end, handing it what takes the output; raises as `start`."""
     said = bytearray()
 
     def take(data: bytes) -> None:
@@ -50,7 +64,7 @@ def start(
         sink(Output(data))
 
     with watch(folder, sink):
-        ended = engine.run(job, take) if stop is None else engine.run(job, take, stop)
+        ended = perform(take)
     attempt = _newest_attempt(folder)
     if attempt is None:
         raise failures.no_record(ended, bytes(said))
@@ -90,7 +104,8 @@ def _write_host(engine: Engine, job: Job, folder: Path, run_id: str, options: Ru
         "image": job.image,
         "network": job.network,
         "gpus": job.gpus,
-        "cards": [asdict(card) for card in cards()],
+        # Of another machine the record itself tells.
+        "cards": [] if options.host else [asdict(card) for card in cards()],
         "mounts": sorted(options.mounts),
     }
     write_whole(folder / "host.json", canonical.pretty(document))

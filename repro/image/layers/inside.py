@@ -24,18 +24,23 @@ from repro.tarball import Content, Member
 _WORK = "/opt/repro-work"
 _PIECE = 1 << 20
 _SCRIPT = "inside_script.py"
+_GROUP = 200  # so that the largest wheel does not keep one core busy while the others are idle
 
 
 @dataclass(frozen=True)
 class Made:
-    """Files below /opt/env by their name in a layer: the environment without bytecode, and bytecode."""
+    """Files below /opt/env by their name in a layer: the environment, and the bytecode of sources."""
 
     environment: list[Member]
     bytecode: dict[str, Member]
 
+    def name_of(self, source: str) -> str:
+        """Name of a source's bytecode, whatever the interpreter's tag; empty when it has none."""
+        folder, _, file = source.rpartition("/")
+        return self._names.get((folder, file.removesuffix(".py")), "")
+
     @cached_property
-    def names(self) -> dict[tuple[str, str], str]:
-        """Name of the bytecode by folder and bare name of its source, whatever the interpreter's tag."""
+    def _names(self) -> dict[tuple[str, str], str]:
         found = {}
         for name in self.bytecode:
             folder, _, file = name.rpartition("/")
@@ -59,9 +64,9 @@ def make(
         engine: holds `image`.
         image: id of the base image.
         folder: where what comes back is kept while it is used.
-        sources: Python files by group; a group is compiled by one process, in the order of names, so that its
-            bytecode depends on nothing else.
-        environment: make `/opt/env` with venv and give it back.
+        sources: Python files by wheel. A fixed number of them is compiled by one process, in the order of
+            names, so that their bytecode depends on nothing else.
+        environment: make `/opt/env` with venv, beside that, and give it back.
         wheels: files for pip, with its lists of requirements.
         pip: the arguments of each call to pip in that environment.
 
@@ -71,7 +76,7 @@ def make(
     plan = {
         "environment": environment,
         "pip": [list(words) for words in pip],
-        "groups": [sorted(member.name for member in group) for group in sources.values()],
+        "groups": [part for group in sources.values() for part in _parts(group)],
     }
     given = [
         Member("opt/repro-work/plan.json", json.dumps(plan).encode()),
@@ -86,7 +91,7 @@ def make(
     said: list[bytes] = []
     taken = {f"{_WORK}/out": folder / "out.tar"}
     if environment:
-        taken["/opt/env"] = folder / "env.tar"
+        taken |= {"/opt/env": folder / "env.tar", f"{_WORK}/own": folder / "own.tar"}
     job = Job(
         image=image,
         argv=("-s", f"{_WORK}/script.py"),
@@ -101,12 +106,21 @@ def make(
     ended = engine.run(job, said.append)
     if ended.status:
         raise _failed(ended.status, b"".join(said).decode("utf-8", "replace"), wheels)
-    made = members_of(folder / "env.tar", "opt/env") if environment else []
-    compiled = members_of(folder / "out.tar", "")
-    return Made(
-        [member for member in made if "__pycache__" not in member.name.split("/")],
-        {member.name: member for member in compiled if not member.is_folder},
-    )
+    made: list[Member] = []
+    if environment:
+        fresh = members_of(folder / "env.tar", "opt/env")
+        made = [member for member in fresh if "__pycache__" not in member.name.split("/")]
+        made += _files(folder / "own.tar")
+    return Made(made, {member.name: member for member in _files(folder / "out.tar")})
+
+
+def _files(archive: Path) -> list[Member]:
+    return [member for member in members_of(archive, "") if not member.is_folder]
+
+
+def _parts(group: Sequence[Member]) -> list[list[str]]:
+    names = sorted(member.name for member in group)
+    return [names[start : start + _GROUP] for start in range(0, len(names), _GROUP)]
 
 
 def _failed(status: int, text: str, wheels: Sequence[Path]) -> ReproError:

@@ -34,19 +34,20 @@ def of_environment() -> List[str]:
 
 def compile_group(number: int) -> None:
     """Compile one group in this process; -1 is the environment's own."""
-    if number < 0:
-        pairs = [(path, path) for path in of_environment()]
+    if number < 0:  # apart: a wheel may hold another version of what `venv` has brought
+        pairs, place = [(path, path) for path in of_environment()], WORK + "/own"
     else:
         pairs = [(WORK + "/in/" + name, "/" + name) for name in plan()["groups"][number]]
+        place = WORK + "/out"
     for source, path in pairs:
-        compile_one(source, path)
+        compile_one(source, path, place)
 
 
-def compile_one(source: str, path: str) -> None:
-    """Write `path`'s bytecode below `out`; a file that is no valid Python of this version gets none."""
+def compile_one(source: str, path: str, place: str) -> None:
+    """Write `path`'s bytecode below `place`; a file that is no valid Python of this version gets none."""
     folder, name = os.path.split(path)
     tag = sys.implementation.cache_tag
-    target = "%s/out%s/__pycache__/%s.%s.pyc" % (WORK, folder, name[:-3], tag)
+    target = "%s%s/__pycache__/%s.%s.pyc" % (place, folder, name[:-3], tag)
     if sys.version_info < (3, 11) and is_unsteady(source, path):
         return
     options = {"doraise": True}  # type: Dict[str, Any]
@@ -90,18 +91,24 @@ def plan() -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Make the environment, then compile with as many processes as there are cores."""
+    """Make the environment, and compile with as many processes as there are cores, at once."""
     if len(sys.argv) > 1:
         compile_group(int(sys.argv[1]))
         return
     wanted = plan()
-    os.makedirs(WORK + "/out", exist_ok=True)
-    numbers = list(range(len(wanted["groups"])))
-    if wanted["environment"]:
-        make_environment(wanted["pip"])
-        numbers.append(-1)
+    for name in ("out", "own"):
+        os.makedirs(os.path.join(WORK, name), exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(start, sorted(numbers, key=lambda n: -len(wanted["groups"][n]) if n >= 0 else 0)))
+        jobs = [pool.submit(start_environment, wanted["pip"])] if wanted["environment"] else []
+        jobs += [pool.submit(start, number) for number in range(len(wanted["groups"]))]
+        for job in jobs:
+            job.result()
+
+
+def start_environment(calls: List[List[str]]) -> None:
+    """The environment, and its own bytecode."""
+    make_environment(calls)
+    start(-1)
 
 
 def start(number: int) -> None:

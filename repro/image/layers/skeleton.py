@@ -3,14 +3,11 @@
 import csv
 import posixpath
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from repro.engine.contract import ImageEngine
-from repro.image.layers import inside
+from repro.image.layers.inside import Made
 from repro.image.layers.piece import Piece, Pieces
 from repro.image.layers.scripts import template_of
 from repro.image.layers.wheel import ENV
@@ -52,16 +49,27 @@ class Skeleton:
         return [m for m in kept if not m.is_folder or m.name in used or m.name not in touched]
 
 
-def skeleton_of(engine: ImageEngine, base: str, base_key: str, pieces: Pieces) -> Skeleton:
-    """The skeleton of a base image; a container is started only the first time."""
+def known(base_key: str, pieces: Pieces) -> Skeleton | None:
+    """The skeleton of a base image that was made before."""
+    piece = pieces.find(_key(base_key))
+    return _read(piece) if piece else None
+
+
+def keep(base_key: str, pieces: Pieces, made: Made) -> Skeleton:
+    """The skeleton that was just made of a base image."""
 
     @contextmanager
     def given() -> Iterator[list[Member]]:
-        with tempfile.TemporaryDirectory(prefix="repro-venv-") as room:
-            made = inside.make(engine, base, Path(room), {}, environment=True)
-            yield [*made.environment, *made.bytecode.values()]
+        yield made.environment
 
-    piece = pieces.get(["venv", base_key], given)
+    return _read(pieces.get(_key(base_key), given))
+
+
+def _key(base_key: str) -> list[str]:
+    return ["venv", base_key]
+
+
+def _read(piece: Piece) -> Skeleton:
     members = {member.name: member for member in piece.members()}
     site = next((m.name for m in members.values() if m.name.endswith("/site-packages")), "")
 

@@ -12,5 +12,4 @@ def reproducing(given: DockerfileFacts, *, vendored: bool = False) -> str:
         tag=image_tag(given.name, given.id),
         base_is_local="@" not in given.base and not vendored,
         vendored=vendored,
-        installer_pin=given.installer.partition(" ")[0],
     )
