@@ -205,7 +205,7 @@ def _check_secrets(job: _Job, state: _State, content: Content) -> list[Warned]:
             for p in gone
             if secrets.is_secret_file(p)
         ]
-        rest += secrets.in_content("dirty.patch", state.packed.patch) if not hits else []
+        rest += secrets.in_patch("dirty.patch", state.packed.patch) if not hits else []
     secrets.refuse(rest)
     return [
         Warned(

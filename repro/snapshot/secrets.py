@@ -136,6 +136,21 @@ def in_content(path: str, content: bytes) -> list[Hit]:
     return [Hit(path, line, kind) for line, kind in lines]
 
 
+def in_patch(name: str, patch: bytes) -> list[Hit]:
+    """Credentials in a patch as `git diff` writes it, in lines that stay, come or go; each by its line there.
+
+    What a line means depends on its file: `password: x` is one in settings, and none in a text for people.
+    """
+    hits = in_content(name, patch)
+    lines = patch.split(b"\n")
+    starts = [n for n, line in enumerate(lines) if line.startswith(b"diff --git ")]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        file = lines[start].rpartition(b" b/")[2].decode("utf-8", "replace").strip('"')
+        body = b"\n".join(line[1:] if line[:1] in b"+- " else b"" for line in lines[start:end])
+        hits += [Hit(name, start + hit.line, hit.kind) for hit in in_content(file, body)]
+    return list({(hit.path, hit.line): hit for hit in hits}.values())
+
+
 def _logins(path: str, content: bytes) -> list[tuple[int, str]]:
     if b"://" not in content or b"@" not in content:
         return []
