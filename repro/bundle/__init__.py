@@ -13,6 +13,7 @@ from repro.bundle.reference import (
     seed_record,
 )
 from repro.bundle.runtime import lay_runtime
+from repro.bundle.thin import left_out, need_wheels
 from repro.bundle.verify import verify
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "keep_seed",
     "known",
     "lay_runtime",
+    "left_out",
+    "need_wheels",
     "open_bundle",
     "reference_of",
     "seed_of",

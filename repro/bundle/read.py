@@ -36,12 +36,12 @@ class Bundle:
     def image(self) -> ImageRecord | None:
         """The image built from it on this machine, or None."""
         path = self.path / "image.json"
-        return _decode(path, ImageRecord) if path.exists() else None
+        return decode(path, ImageRecord) if path.exists() else None
 
     def findings(self) -> CheckReport | None:
         """What the check said when it was built, or None for a bundle of an older tool."""
         path = self.path / "findings.json"
-        return _decode(path, CheckReport) if path.exists() else None
+        return decode(path, CheckReport) if path.exists() else None
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -60,19 +60,20 @@ def open_bundle(path: Path) -> Bundle:
         )
     return Bundle(
         path=path.resolve(),
-        manifest=_decode(path / "bundle.json", Manifest),
-        snapshot=_decode(path / "snapshot.json", Snapshot),
-        lock=_decode(path / "lock.json", Lock),
-        params=_decode(path / "params.json", ParamSet),
-        evalset=_decode(path / "eval.json", EvalSet),
-        spec=_decode(path / "protocol.json", RunSpec),
+        manifest=decode(path / "bundle.json", Manifest),
+        snapshot=decode(path / "snapshot.json", Snapshot),
+        lock=decode(path / "lock.json", Lock),
+        params=decode(path / "params.json", ParamSet),
+        evalset=decode(path / "eval.json", EvalSet),
+        spec=decode(path / "protocol.json", RunSpec),
     )
 
 
-def _decode(path: Path, kind: type[T]) -> T:
+def decode(path: Path, kind: type[T]) -> T:
+    """A document of a bundle; raises bundle-unreadable."""
     try:
         return msgspec.json.decode(read_regular(path), type=kind)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as problem:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise ReproError(
             "bundle-unreadable",
             f"`{path.name}` of bundle `{path.parent.name}` cannot be read",
