@@ -34,6 +34,7 @@ from repro.engine.contract import EngineName
 )
 @options.mounts
 @options.gpus
+@options.keys
 @options.answers
 def command(
     what: str,
@@ -42,6 +43,7 @@ def command(
     engine: EngineName | None,
     mounts: tuple[str, ...],
     gpus: str,
+    keys: tuple[Path, ...],
     answer: Answer,
 ) -> int:
     """Run single steps on this machine from the reference's stored states; compare module by module.
@@ -51,6 +53,7 @@ def command(
     """
     from repro import bundle as bundles
     from repro.errors import EXIT_INCONCLUSIVE, EXIT_NO, EXIT_YES, ReproError
+    from repro.pipeline import signed
     from repro.pipeline.replay import replay_bundle, replay_run
     from repro.report.replay import replay_document, replay_text
     from repro.run import RunOptions
@@ -63,8 +66,11 @@ def command(
         run = bundles.find_run(what, Path.cwd())
     except ReproError:
         found = bundles.open_bundle(bundles.find_bundle(what, Path.cwd()))
+        signed.admit(found.path, keys, sink)
         done = replay_bundle(found, engine or "docker", wishes, at_step, sink)
     else:
+        if around := bundles.bundle_around(run):
+            signed.admit(around, keys, sink)
         done = replay_run(run, engine, wishes, at_step, sink)
     document = {
         "path": str(done.folder),

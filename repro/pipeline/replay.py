@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from repro import redact
 from repro.bundle import Bundle, Reference, bundle_around, open_bundle, reference_of
 from repro.engine.contract import EngineName
 from repro.errors import ReproError
@@ -202,9 +203,19 @@ def _options(run: Path, host: _Host, changes: RunOptions) -> RunOptions:
             done="nothing was run",
             tries=[f"repro replay {run} --mount {missing[0]}=FOLDER"],
         )
+    recorded = side(run).run.attempt.environment
+    if masked := sorted(k for k, v in recorded.items() if redact.MASK in v and k not in changes.env):
+        raise ReproError(
+            "replay-variables",
+            f"run `{run.name}` was given secrets, and their values are not recorded",
+            found=masked,
+            needs="the same variables again",
+            done="nothing was run",
+            tries=[f"repro replay {run} --env {masked[0]}=VALUE"],
+        )
     return replace(
         changes,
         label=REPLAY,
-        env={**side(run).run.attempt.environment, **changes.env},
+        env={**recorded, **changes.env},
         gpus=host.gpus if changes.gpus == "none" else changes.gpus,
     )

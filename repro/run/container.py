@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from repro import redact
 from repro.engine.contract import Bind, Job
 from repro.run.options import RunOptions
 
@@ -34,8 +35,10 @@ def arguments(out: str, run_id: str, options: RunOptions, engine: str, mounts: d
     words += ["--label", options.label] if options.label else []
     words += ["--snapshot-every", str(options.snapshot_every)] if options.snapshot_every else []
     words += ["--params", f"{out}/{options.params}"] if options.params else []
+    words += ["--gpus", options.gpus] if options.gpus not in ("", "none") else []
+    words += ["--gpu-count", str(options.gpu_count)] if options.gpu_count else []
     for name, inside in mounts.items():
         words += ["--mount", f"{name}={inside}"]
     for key, value in options.env.items():
-        words += ["--env-note", f"{key}={value}"]
+        words += ["--env-note", f"{key}={redact.setting(key, value)}"]
     return words

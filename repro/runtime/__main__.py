@@ -1,12 +1,13 @@
-"""`python -m repro_runtime run|record`: see `--help`."""
+"""`python -m repro_runtime run|record|setup`: see `--help`."""
 
 import importlib
 import sys
 
+from .environment import SetupError
 from .options import UsageError, parse
-from .supervise import OutputError, record, run
+from .supervise import OutputError, record, run, setup
 
-VERBS = {"run": run, "record": record}
+VERBS = {"run": run, "record": record, "setup": setup}
 # What our own child processes do with the program's torch (see child.py).
 CHILDREN = {"_weights": ".weights", "_devices": ".devices"}
 
@@ -24,7 +25,7 @@ def main(argv):
     except KeyboardInterrupt:
         sys.stderr.write("repro: interrupted\n")
         return 130
-    except OutputError as problem:
+    except (OutputError, SetupError) as problem:
         sys.stderr.write("repro: %s\n" % problem)
         return 3
 

@@ -8,9 +8,10 @@ import os
 
 from . import nvml
 from .cardrules import LIVE, NO_DEVICE, best_fit, judge, plain
-from .child import NoAnswerError, ask
+from .child import NoAnswerError
 from .files import read_json
 from .gates import gate
+from .sight import Sight
 
 NAME = "card"
 ALLOWED = "; the program runs, since the bundle was built with --allow-incompatible"
@@ -73,17 +74,22 @@ def _as_shown(cards, devices):
 
 
 def look(bundle, python, env, cwd, given, read=nvml.read):
+    """The row of `gates.json`, see `at`; `read` says what driver and cards are here."""
+    return at(bundle, Sight(python, env, cwd, read), given)
+
+
+def at(bundle, sight, given):
     """The row of `gates.json`; never an exception.
 
     `given`: a card that is here was given to this run, as a container's is; one that merely is in the machine
-    stops a bundle with targets only. `read` says what driver and cards are here.
+    stops a bundle with targets only.
     """
     try:
         stack = read_json(os.path.join(bundle, "stack.json"), {})
-        machine = read()
+        machine = sight.machine()
         if not machine["present"]:
             return without_card(stack, "no NVIDIA card is here")
-        return verdict(stack, machine, ask("_devices", None, python, env, cwd), given)
+        return verdict(stack, machine, sight.program(), given)
     except NoAnswerError as problem:
         return gate(NAME, "unknown", "the program's torch could not be asked: %s" % problem)
     except Exception as problem:

@@ -35,6 +35,7 @@ class Job:
         self.python, self.env, self.places = python, env, places
         self.before = list
         self.after = None
+        self.devices = dict
         self.lock = ""
         self.plan = None
         self.farewells = Farewells(attempt.cache)
@@ -56,6 +57,8 @@ class Job:
             return self._refused(str(problem))
         self.gates = self.before()
         write_gates(self.attempt.path("gates.json"), self.gates)
+        if self.devices():
+            self.attempt.save(devices=self.devices())
         failed = [g for g in self.gates if g["status"] == "failed" and not g.get("allowed")]
         missing = find_program(self.argv[0], self.cwd, self.env.get("PATH"))
         if failed or missing:

@@ -1,11 +1,12 @@
-"""The command line: `run` for a bundle, `record` for any command."""
+"""The command line: `run` for a bundle, `record` for any command, `setup` for a bundle's environment."""
 
 import argparse
 import os
 
 from .plan import add_options
 
-IMAGE_BUNDLE = "/opt/repro/bundle"
+IMAGE_BUNDLE, IMAGE_OUT = "/opt/repro/bundle", "/out"
+ENV_HELP = "folder of the bundle's environment (default: beside the bundle, NAME.env)"
 SNAPSHOT_EVERY = 64
 
 ABOUT = """\
@@ -20,9 +21,14 @@ It checks the evaluation files, runs the program that was packed, unchanged, and
 attempt-N with the program's output (log.txt, out/), one line a training step (trace-0.jsonl), the
 conditions of the run (conditions.json), metrics and peak memory. An earlier attempt is never overwritten.
 
-Without Docker, from an unpacked bundle:
+Without Docker and with nothing installed but Python, in an unpacked bundle's folder:
 
-  python3 -m repro_runtime run --bundle . --python ENV/bin/python --out DIR
+  python3 -m repro_runtime run
+
+That makes an environment of the bundle's own wheels beside it, without any network, and uses it again
+the next time; `setup` makes it alone. The run's folder is then runs/RUN-ID in the bundle. Otherwise:
+
+  python3 -m repro_runtime run --python ENV/bin/python --out DIR
 
 Any other command:
 
@@ -30,8 +36,9 @@ Any other command:
 """
 
 ENDING = """\
-Exit status: that of the program; 2 bad usage; 3 a check before the loop refused, or the output folder
-cannot be written; 130 interrupted. The program's own lines go to standard output, ours to standard error.
+Exit status: that of the program; 2 bad usage; 3 a check before the loop refused, the environment cannot be
+made, or the output folder cannot be written; 130 interrupted. The program's own lines go to standard
+output, ours to standard error.
 """
 
 
@@ -92,7 +99,10 @@ def _run_parser(commands):
     run.add_argument(
         "--bundle", default=default, metavar="DIR", help="the bundle (default here: %s)" % default
     )
-    run.add_argument("--out", default="/out", metavar="DIR", help="folder of the run (default /out)")
+    run.add_argument(
+        "--out", default="", metavar="DIR",
+        help="folder of the run (default: %s in an image, runs/RUN-ID in an unpacked bundle)" % IMAGE_OUT,
+    )  # fmt: skip
     run.add_argument(
         "--set", action="append", default=[], type=key_value, metavar="KEY=VALUE", dest="overrides",
         help="change a parameter for this run; dots reach into tables: --set optimizer.lr=0.1",
@@ -105,9 +115,25 @@ def _run_parser(commands):
         help="make PATH appear as NAME in the program's working folder",
     )  # fmt: skip
     run.add_argument(
-        "--python", default="", metavar="FILE", help="interpreter that `python` in the command means"
-    )
+        "--python", default="", metavar="FILE",
+        help="interpreter that `python` in the command means (default: that of the bundle's environment)",
+    )  # fmt: skip
+    run.add_argument("--env", default="", metavar="DIR", help=ENV_HELP)
+    run.add_argument(
+        "--gpus", default="", metavar="all|IDS",
+        help="GPUs that must be visible, or nothing is run: all, or indices and UUIDs with commas",
+    )  # fmt: skip
+    run.add_argument("--gpu-count", type=_positive, default=0, metavar="N", help="how many `all` stands for")
     _shared(run)
+
+
+def _setup_parser(commands):
+    made = commands.add_parser("setup", help="make the environment of an unpacked bundle, and run nothing")
+    made.add_argument("--bundle", default=".", metavar="DIR", help="the bundle (default: this folder)")
+    made.add_argument("--env", default="", metavar="DIR", help=ENV_HELP)
+    made.add_argument(
+        "--python", default="", metavar="FILE", help="interpreter to make it of (default: one that is found)"
+    )
 
 
 def _record_parser(commands):
@@ -131,9 +157,10 @@ def parse(argv):
     commands = parser.add_subparsers(dest="verb", metavar="COMMAND")
     _run_parser(commands)
     _record_parser(commands)
+    _setup_parser(commands)
     options = parser.parse_args(words or ["--help"])
     if options.verb is None:
-        raise UsageError("no command given: `run` or `record`")
+        raise UsageError("no command given: `run`, `record` or `setup`")
     if options.verb == "record" and not command:
         raise UsageError(
             "nothing to record: put the command after `--`, as in  record --out DIR -- python train.py"

@@ -47,11 +47,23 @@ def test_a_failed_pull_has_a_cause(text: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('could not select device driver "" with capabilities: [[gpu]]', "toolkit"),
-        ("Unknown runtime specified nvidia", "toolkit"),
-        ("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7", "CDI"),
+        ('could not select device driver "" with capabilities: [[gpu]]', "Toolkit is not set up"),
+        ('could not select device driver "nvidia" with capabilities: [[gpu]]', "Toolkit is not set up"),
+        ('could not select device driver "" with capabilities: []', "Toolkit is not set up"),
+        ('could not select device driver "cdi" with capabilities: []', "CDI is not enabled"),
+        ("Unknown runtime specified nvidia", "Toolkit is not set up"),
+        ("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7", "no CDI device"),
+        (
+            'unresolvable CDI devices nvidia.com/gpu=7\ncould not select device driver "": [[gpu]]',
+            "no NVIDIA runtime to fall back to",
+        ),
+        (
+            'error gathering device information "nvidia.com/gpu=0": no such file or directory',
+            "for a path",
+        ),
+        ("cannot set both Count and DeviceIDs on device request", "one of the two"),
         ("error running hook: requirement error: unsatisfied condition: cuda>=12.4", "driver"),
-        ("error running hook: device error: 9: unknown device", "no card"),
+        ("error running hook: device error: 9: unknown device", "no GPU"),
     ],
 )
 def test_refused_cards_are_explained(text: str, says: str) -> None:
@@ -59,6 +71,21 @@ def test_refused_cards_are_explained(text: str, says: str) -> None:
     assert error is not None
     assert error.code == "gpu-unavailable"
     assert says in error.message
+    assert len(error.tries) > 1
+
+
+@pytest.mark.parametrize("version", ["4.3.1", "4.9.3", "5.3.0"])
+def test_a_podman_that_drops_requests_is_not_asked(version: str) -> None:
+    with pytest.raises(ReproError) as caught:
+        gpus.refuse_if_dropped("all", "podman", version)
+    assert caught.value.code == "gpu-unavailable"
+    assert caught.value.found == (f"Podman {version}",)
+
+
+def test_engines_that_heed_requests_are_asked() -> None:
+    gpus.refuse_if_dropped("none", "podman", "4.3.1")
+    gpus.refuse_if_dropped("all", "podman", "5.4.0")
+    gpus.refuse_if_dropped("all", "docker", "20.10.24+dfsg1")
 
 
 def test_other_refusals_are_not_about_cards() -> None:

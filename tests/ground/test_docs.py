@@ -23,7 +23,7 @@ def test_every_folder_is_in_the_code_map() -> None:
 
 def test_every_command_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
-    named = set(re.findall(r"`(?:repro )?([a-z]+)\b", text))
+    named = set(re.findall(r"`(?:repro )?([a-z]+(?:-[a-z]+)*)\b", text))
     assert sorted(set(COMMANDS) - named) == []
 
 

@@ -1,4 +1,5 @@
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,12 @@ def test_every_raised_code_has_a_row() -> None:
     raised = _raised_literally()
     assert len(raised) > 20
     assert raised - set(kinds()) == set()
+
+
+def test_a_code_has_one_row() -> None:
+    tables = sorted((REPRO / "data" / "errors").glob("*.toml"))
+    codes = [code for table in tables for code in tomllib.loads(table.read_text("utf-8"))]
+    assert sorted(set(codes)) == sorted(codes)
 
 
 def test_every_row_is_raised_somewhere() -> None:

@@ -99,6 +99,15 @@ def test_the_container_gets_only_what_was_asked(tmp_path: Path) -> None:
         assert part in words
 
 
+def test_values_of_secret_variables_are_not_written_down(tmp_path: Path) -> None:
+    env = {"HF_TOKEN": "swordfish", "OMP_NUM_THREADS": "2", "STORE": "s3://me:swordfish@host.invalid"}
+    job = runs.container_job("sha256:i", tmp_path, "id-1", RunOptions(env=env), "docker")
+    assert job.env == env
+    words = " ".join(job.argv)
+    assert "swordfish" not in words
+    assert "--env-note HF_TOKEN=**** --env-note OMP_NUM_THREADS=2 --env-note STORE=s3://****@" in words
+
+
 def test_run_ids_sort_by_time_and_keep_the_label() -> None:
     first, second = (runs.new_run_id("my net", "NVIDIA A100-SXM4-80GB", "try 1") for _ in range(2))
     assert first != second

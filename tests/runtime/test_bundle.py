@@ -32,6 +32,7 @@ def test_the_whole_way(bundle, folder, rt):
     assert attempt.gates() == {
         "data-format": "passed",
         "reload": "skipped",
+        "gpus": "skipped",
         "card": "skipped",
         "checkpoint-reload": "skipped",
         "finite": "skipped",

@@ -147,3 +147,18 @@ def test_settings_with_telling_names_are_found(name: str) -> None:
 @pytest.mark.parametrize("name", HARMLESS)
 def test_samples_and_references_are_no_credentials(name: str) -> None:
     assert in_content(name, HARMLESS[name].encode()) == []
+
+
+def test_removed_settings_do_not_travel_in_the_patch(repo: Any) -> None:
+    """What a line means depends on its file, and a patch is none of settings."""
+    repo.write("conf/db.yaml", "a: 1\n" + SETTINGS["conf/db.yaml"])
+    repo.write("notes.md", HARMLESS["c.md"])
+    repo.commit()
+    repo.write("conf/db.yaml", "a: 1\n")
+    repo.write("notes.md", "\n")
+    with pytest.raises(ReproError) as caught:
+        repo.take(allow_dirty=True)
+    [found] = caught.value.found
+    assert found.startswith("dirty.patch:")
+    assert found.endswith("value of a secret setting")
+    assert "N0t-a" not in str(caught.value.document())
