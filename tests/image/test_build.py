@@ -248,6 +248,8 @@ def test_another_base_under_the_same_name(engine: DockerEngine, tiny: bundles.Ti
 @pytest.mark.net
 def test_debian_packages_are_installed_and_said(engine: DockerEngine, tiny: bundles.Tiny) -> None:
     seen: list[object] = []
+    for held in engine.client.images.list(name="repro-system"):  # of an earlier run: then nothing is fetched
+        engine.client.api.remove_image(held.id, force=True)
     wanted = tiny.with_lock(msgspec.structs.replace(tiny.lock, system=["libgl1"]))
     made = build(wanted, engine, seen.append)
     assert any("as they are today" in getattr(event, "text", "") for event in seen)

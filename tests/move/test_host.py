@@ -155,8 +155,9 @@ def test_a_lost_connection_loses_nothing(
             time.sleep(0.1)
         else:
             pytest.fail("the run did not start there")
-        cut(homes[0])
-        thread.join(60)
+        time.sleep(1)
+    cut(homes[0])  # the machine answers no more, and what was open ends
+    thread.join(120)
     assert isinstance(lost[0], ReproError)
     assert lost[0].code == "run-connection-lost"
     run_id = lost[0].tries[0].rpartition(" ")[2]
