@@ -1,13 +1,14 @@
 """A bundle's image made of layers that are written here: the same digests wherever it is made."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from repro import paths
 from repro.engine.contract import ImageEngine
-from repro.events import Sink, step
+from repro.events import Sink, silent, step
 from repro.image.base.layers import base_blobs
 from repro.image.base.system import System, system_of
 from repro.image.contents import Contents
@@ -45,14 +46,16 @@ def assemble(given: Contents, base_id: str, engine: ImageEngine, sink: Sink) -> 
     """
     blobs = Blobs(paths.cache())
     pieces = Pieces(paths.cache(), blobs)
-    lowest = base_blobs(given.manifest.base, blobs, engine, sink, given.folder)
     system = system_of(given, base_id, engine, blobs, sink)
-    below = [blob.digest for blob in (*lowest, *system.layers)]
+    below = [*given.manifest.base.layers, *(blob.digest for blob in system.layers)]
     scratch = paths.cache() / "scratch"
     shop = Workshop(given.folder, system.image, canonical.digest(below), engine, pieces, scratch, sink)
-    with step(sink, "layers") as shown:
+    with step(sink, "layers") as shown, ThreadPoolExecutor(1) as beside:
+        # The engine reads its own layers out while this machine compiles.
+        reading = beside.submit(base_blobs, given.manifest.base, blobs, engine, silent, given.folder)
         env = environment.layers(shop, given.lock)
         own = content.layers(given.folder, given.manifest, given.lock.python, given.evalset, pieces)
+        lowest = reading.result()
         shown.detail = f"{len(env)} of the environment, {len(own)} of the bundle's own content"
     records = [*_lower(lowest, system), *_upper(env), *(_record(p.blob, role) for role, p in own)]
     held = [*lowest, *system.layers, *(layer.piece.blob for layer in env), *(p.blob for _role, p in own)]

@@ -1,8 +1,11 @@
 """Files by the digest of their content, in the cache. Only whole, checked ones get their name."""
 
+import contextlib
 import hashlib
 import os
+import queue
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +15,8 @@ from typing import IO, cast
 from repro.files import link_or_copy, raise_if_full, sha256_bytes
 
 _PIECE = 1 << 20
+_AHEAD = 64  # pieces that may wait for their digest
+_SYNC_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -24,29 +29,54 @@ class Blob:
 
 
 class Writing:
-    """A blob that is being written; `blob` is there once the block around it has ended well."""
+    """A blob that is being written; `blob` is there once the block around it has ended well.
+
+    Its digest is taken, and its bytes brought to the disk, by a thread beside the one that writes.
+    """
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
         self._digest = hashlib.sha256()
-        self._count = 0
+        self._gathered = bytearray()  # small writes are many: headers and padding of each file
+        self._pieces: queue.Queue[bytes | None] = queue.Queue(_AHEAD)
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+        self._ended = False
+        self.count = 0
         self.blob: Blob
 
     def write(self, data: bytes) -> int:
         """Add bytes, and say how many."""
-        self._digest.update(data)
-        self._count += len(data)
-        return self._out.write(data)
+        self.count += len(data)
+        self._gathered += data
+        if len(self._gathered) >= _PIECE:
+            self._hand_on()
+        return len(data)
 
-    @property
-    def digest(self) -> str:
-        """Of what was written so far."""
+    def end(self) -> str:
+        """The digest of all that was written; nothing can be added after."""
+        if not self._ended:
+            self._ended = True
+            self._hand_on()
+            self._pieces.put(None)
+            self._thread.join()
         return f"sha256:{self._digest.hexdigest()}"
 
-    @property
-    def count(self) -> int:
-        """Bytes written so far."""
-        return self._count
+    def _hand_on(self) -> None:
+        piece = bytes(self._gathered)
+        self._gathered.clear()
+        self._pieces.put(piece)
+        self._out.write(piece)
+
+    def _follow(self) -> None:
+        unsynced = 0
+        while (piece := self._pieces.get()) is not None:
+            self._digest.update(piece)
+            unsynced += len(piece)
+            if unsynced >= _SYNC_BYTES:
+                with contextlib.suppress(OSError):  # the last sync tells what is wrong
+                    os.fdatasync(self._out.fileno())
+                unsynced = 0
 
 
 class Blobs:
@@ -78,15 +108,18 @@ class Blobs:
         try:
             with os.fdopen(fd, "wb", buffering=_PIECE) as out:
                 writing = Writing(out)
-                yield writing
-                if expected and writing.digest != expected:
-                    raise ValueError(f"content has digest {writing.digest}, not {expected}")
+                try:
+                    yield writing
+                finally:
+                    digest = writing.end()
+                if expected and digest != expected:
+                    raise ValueError(f"content has digest {digest}, not {expected}")
                 out.flush()
                 os.fsync(fd)
-            path = self._path(writing.digest)
+            path = self._path(digest)
             Path(name).chmod(0o644)
             os.replace(name, path)
-            writing.blob = Blob(writing.digest, writing.count, path)
+            writing.blob = Blob(digest, writing.count, path)
         except BaseException as problem:
             Path(name).unlink(missing_ok=True)
             raise_if_full(problem, self.folder)

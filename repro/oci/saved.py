@@ -47,7 +47,7 @@ def _layer(data: IO[bytes], wanted: Collection[str], blobs: Blobs) -> Blob | Non
             writing.write(first)
             while piece := plain.read(_PIECE):
                 writing.write(piece)
-            if writing.digest not in wanted:
+            if writing.end() not in wanted:
                 raise _OtherError
     except _OtherError:
         return None

@@ -28,7 +28,8 @@ def of_environment() -> List[str]:
     """Python files of the environment itself, below its `lib`."""
     found = []
     for folder, _folders, names in os.walk(ENV + "/lib"):
-        found += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+        if "/site-packages/pip" not in folder:  # which no training imports
+            found += [os.path.join(folder, name) for name in names if name.endswith(".py")]
     return sorted(found)
 
 

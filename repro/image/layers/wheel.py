@@ -68,8 +68,20 @@ def members(wheel: ZipFile, target: Target) -> list[Member]:
         record = Member(f"{target.site}/{info}/RECORD", _record(wheel, info, files, made, target))
     except (BadZipFile, KeyError, UnicodeDecodeError) as problem:
         raise UnusualError(str(problem)) from problem
-    laid = [*(file.member for file in files), *made, record]
-    return [Member(f"{ENV}/{m.name}", m.source, executable=m.executable) for m in laid]
+    return [_below(member) for member in (*(file.member for file in files), *made, record)]
+
+
+def placed(wheel: ZipFile, target: Target) -> list[Member]:
+    """The files of a wheel alone, at their places below /opt/env; raises UnusualError."""
+    try:
+        files = [_file(wheel, entry, target) for entry in wheel.infolist() if not entry.is_dir()]
+    except (BadZipFile, UnicodeDecodeError) as problem:
+        raise UnusualError(str(problem)) from problem
+    return [_below(file.member) for file in files]
+
+
+def _below(member: Member) -> Member:
+    return Member(f"{ENV}/{member.name}", member.source, executable=member.executable)
 
 
 def _info_folder(wheel: ZipFile) -> str:

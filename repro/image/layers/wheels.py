@@ -11,13 +11,13 @@ from repro.image.layers import inside
 from repro.image.layers.piece import Piece
 from repro.image.layers.scripts import template_of
 from repro.image.layers.skeleton import Skeleton
-from repro.image.layers.wheel import ENV, Target, UnusualError, members
+from repro.image.layers.wheel import ENV, Target, UnusualError, members, placed
 from repro.image.layers.workshop import Workshop
 from repro.model.lock import Lock, Wheel
 from repro.tarball import Member
 
 _SOURCE = re.compile(rf"{ENV}/lib/.*\.py$")
-_TESTS = re.compile(r"/(tests?|testing/_internal)/|/(test_[^/]*|conftest)\.py$")
+_UNREAD = re.compile(r"/(tests?|testing/_internal)/|/(test_[^/]*|conftest)\.py$|/site-packages/pip/")
 
 
 def targets_of(shop: Workshop, lock: Lock, skeleton: Skeleton) -> dict[str, Target]:
@@ -55,10 +55,10 @@ def compiled_of(
     for wheel in wheels:
         shop.check(wheel)
     shop.sink(Progress("compiling bytecode", 0, 0, "files"))
-    target = Target(lock.python, "{}")  # the text of scripts does not matter to what is compiled
+    target = Target(lock.python, "")
     with ExitStack() as stack:
         sources = {
-            wheel.file: list(filter(_is_source, members(stack.enter_context(shop.opened(wheel)), target)))
+            wheel.file: list(filter(_is_source, placed(stack.enter_context(shop.opened(wheel)), target)))
             for wheel in wheels
         }
         return inside.make(shop.engine, shop.base, room, sources, environment=environment)
@@ -97,5 +97,5 @@ def check_apart(wheels: Sequence[Wheel], made: Mapping[str, Piece]) -> None:
 
 
 def _is_source(member: Member) -> bool:
-    """Whether a file gets bytecode. Tests of packages do not: a fifth of all, that no training reads."""
-    return bool(_SOURCE.match(member.name)) and not _TESTS.search(member.name)
+    """Whether a file gets bytecode. Tests of packages and pip do not: a quarter, which no training reads."""
+    return bool(_SOURCE.match(member.name)) and not _UNREAD.search(member.name)
