@@ -1,25 +1,20 @@
 """From a bundle's folder to an image that was seen to work."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 
 from repro import paths
-from repro.engine.contract import ImageEngine, ImageInfo, Job
+from repro.engine.contract import ImageEngine, ImageInfo
 from repro.errors import ReproError
-from repro.events import Note, Sink, step
+from repro.events import Sink, step
 from repro.image.assemble import Assembled, assemble
 from repro.image.base.find import present_base
 from repro.image.contents import Contents
-from repro.image.imports import explain, modules_to_try
 from repro.image.layers.piece import Pieces
 from repro.image.naming import image_tag
+from repro.image.tryout import try_out
 from repro.model.bundle import ImageRecord
 from repro.model.image import ImageContent
-from repro.model.lock import Lock
 from repro.oci.blobs import Blobs
-
-_PYTHON = "/opt/env/bin/python"
-_PIP_CHECK = ("-m", "pip", "--isolated", "--disable-pip-version-check", "check")
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ def build(given: Contents, engine: ImageEngine, sink: Sink, *, again: bool = Fal
         shown.detail = (
             f"{len(sent)} of {len(made.content.layers)} layers, {sum(r.bytes for r in sent)} bytes sent"
         )
-    _try_out(given, made, loaded, tag, engine, sink)
+    _tried(given, made, loaded, tag, engine, sink)
     return Made(_record(engine, tag, loaded), made.content, held)
 
 
@@ -92,7 +87,7 @@ def _differs(known: ImageContent, found: ImageContent) -> ReproError:
     )
 
 
-def _try_out(
+def _tried(
     given: Contents, made: Assembled, loaded: ImageInfo, tag: str, engine: ImageEngine, sink: Sink
 ) -> None:
     """Try what no image was tried with before: the layers below the bundle's own content decide it."""
@@ -102,60 +97,9 @@ def _try_out(
         return
     try:
         with step(sink, "try"):
-            _probe(loaded, given.lock, engine, sink)
+            try_out(loaded.id, given.lock, engine, sink)
     except BaseException:
         # Under its name it would be taken for a good one the next time. The cache keeps its layers.
         engine.remove(tag)
         raise
     pieces.note(below, True)
-
-
-@dataclass(frozen=True)
-class _Said:
-    """What a probe's container left: exit status and output."""
-
-    status: int
-    text: str
-
-
-def _probe(made: ImageInfo, lock: Lock, engine: ImageEngine, sink: Sink) -> None:
-    script = (files("repro") / "image" / "import_probe.py").read_text("utf-8")
-    names = modules_to_try(lock)
-    said = _run(
-        engine,
-        Job(made.id, ("-c", script, *names), entrypoint=(_PYTHON,), labels={"dev.reprobundle.run": "probe"}),
-    )
-    notes = explain(said.status, said.text)
-    for text in notes:
-        sink(Note("warning", text))
-    checked = _run(
-        engine,
-        Job(made.id, _PIP_CHECK, entrypoint=(_PYTHON,), labels={"dev.reprobundle.run": "probe"}),
-    )
-    if checked.status != 0:
-        raise ReproError(
-            "image-check-failed",
-            "the locked packages do not fit one another",
-            found=checked.text.strip().splitlines()[-10:],
-            needs="what `pip check` accepts",
-            done="the image's name was taken away; its layers stay in the cache",
-            tries=["repro build --relock", "change the pins named above"],
-        )
-    helped = _run(engine, Job(made.id, ("--help",), labels={"dev.reprobundle.run": "probe"}))
-    if helped.status != 0:
-        raise ReproError(
-            "image-runtime-failed",
-            "the image was built, and its own entry point does not answer",
-            found=[
-                f"`docker run IMAGE --help` ended with status {helped.status}",
-                *helped.text.splitlines()[-10:],
-            ],
-            done="the image's name was taken away; its layers stay in the cache",
-            tries=["repro build", "repro doctor"],
-        )
-
-
-def _run(engine: ImageEngine, job: Job) -> _Said:
-    pieces: list[bytes] = []
-    ended = engine.run(job, pieces.append)
-    return _Said(ended.status, b"".join(pieces).decode("utf-8", "replace"))
