@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro.engine.interpreters import find_python
+
 HERE = Path(__file__).resolve().parent.parent
 LOCALES = ("C", "C.UTF-8", "POSIX")
 ZONES = ("UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati")
@@ -41,7 +43,7 @@ def pythons(room: Path) -> list[Path]:
     for version in PYTHONS:
         if version == f"{sys.version_info.major}.{sys.version_info.minor}":
             continue
-        path = interpreter(version)
+        path = find_python(version)
         if path is None:
             continue
         home = room / f"host-{version}"
@@ -56,14 +58,6 @@ def pythons(room: Path) -> list[Path]:
                 f"identical: Python {version} is here, but this tool does not install on it", file=sys.stderr
             )
     return found
-
-
-def interpreter(version: str) -> Path | None:
-    """A Python of that version on PATH or of pyenv."""
-    if found := shutil.which(f"python{version}"):
-        return Path(found)
-    homes = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*"))
-    return homes[-1] / "bin/python" if homes else None
 
 
 def ways(hosts: list[Path], count: int) -> Iterator[Way]:
