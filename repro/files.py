@@ -4,6 +4,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -132,6 +133,20 @@ def folder_aside(parent: Path, word: str) -> Iterator[Aside]:
 def _is_alive(rest: str) -> bool:
     pid = rest.split("-", 1)[0]
     return pid.isdigit() and Path(f"/proc/{pid}").exists()
+
+
+_PART = re.compile(r"\.part-(?:[a-z-]+-)?(\d+-)")
+
+
+def sweep(folder: Path) -> int:
+    """Take away what killed processes were making in a folder, aside; the number of things."""
+    dead = [p for p in folder.glob(".part-*") if (m := _PART.match(p.name)) and not _is_alive(m[1])]
+    for path in dead:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    return len(dead)
 
 
 def sync_tree(folder: Path) -> None:

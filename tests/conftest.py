@@ -47,6 +47,7 @@ _HAVE = {
     "versions": lambda: False,  # five gigabytes of images: only where REPRO_REQUIRE names it
     "browser": _browser,
     "registry": lambda: shutil.which("docker-registry") is not None,
+    "ssh": lambda: shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin") is not None,
 }
 
 

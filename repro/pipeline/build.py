@@ -21,6 +21,7 @@ from repro.model.bundle import Base, Manifest, RunSpec
 from repro.model.lock import Lock, Proof
 from repro.model.project import Project
 from repro.model.snapshot import EvalSet, ParamSet, Snapshot
+from repro.pipeline.cache import trim
 from repro.pipeline.check import Wishes
 from repro.pipeline.fit import STACK, Fitness, fitness, renewed
 from repro.pipeline.place import Place, choose
@@ -109,6 +110,7 @@ def build(project: Project, options: BuildOptions, sink: Sink = silent) -> Built
             if (target / "bundle.json").is_file():
                 return _again(parts, target)
             record = _finish(parts, aside, target, manifest)
+    trim(paths.cache())
     return Built(bundles.open_bundle(target), record, cached=False)
 
 

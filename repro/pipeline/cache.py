@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import ReproError
+from repro.files import sweep
 from repro.model.sizes import bytes_of
 
 LIMIT = "REPRO_CACHE_LIMIT"
@@ -26,8 +27,13 @@ _KINDS = (
     ("traces", "traces as columns", 1),
     ("scan", "facts of scanned files", 2),
     ("locks", "resolved locks", 1),
-    ("partial", "interrupted transfers", 1),
+    ("partial", "interrupted downloads", 1),
+    ("registry", "interrupted pushes and pulls", 2),
 )
+
+
+# Where things are made aside.
+_ASIDE = ("scratch", "blobs/sha256")
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,9 @@ def over(found: list[Entry], limit: int, *, idle: float = _FRESH_SECONDS) -> lis
 
 
 def trim(cache: Path) -> int:
-    """Bring the cache below its limit; bytes that were given back."""
+    """Take away what killed processes left, and keep the cache below its limit; bytes given back."""
+    for folder in _ASIDE:
+        sweep(cache / folder)
     gone = over(list(entries(cache)), limit())
     return sum(remove(entry) for entry in gone)
 

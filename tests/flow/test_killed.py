@@ -17,6 +17,7 @@ from .conftest import ROOT, Said, commit, run_repro
 
 pytestmark = [pytest.mark.docker, pytest.mark.net]
 Repro = Callable[..., Said]
+KILLS = int(os.environ.get("REPRO_KILLS", "4"))
 SLOW = """
 import argparse, json, time
 ap = argparse.ArgumentParser()
@@ -101,7 +102,7 @@ def swept() -> Iterator[list[int]]:
         subprocess.run(["docker", "rm", "-f", name], capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(KILLS))
 def test_a_killed_build_is_no_bundle(
     slow: Path, tmp_path: Path, base_image: str, shared_cache: dict[str, str], seed: int, swept: list[int]
 ) -> None:
@@ -168,7 +169,7 @@ def test_a_run_killed_at_any_moment_is_never_taken_for_whole(
 ) -> None:
     dice = random.Random(engine)  # noqa: S311 - no secret
     runs = bundle / "runs"
-    for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+    for number in [signal.SIGKILL] * (KILLS // 2) + [signal.SIGINT, signal.SIGTERM]:
         before = set(runs.iterdir())
         process = start(slow, "run", str(bundle), "--engine", engine, "--json", env=shared_cache)
         time.sleep(dice.uniform(0.3, 2))

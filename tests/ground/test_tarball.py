@@ -114,7 +114,7 @@ def entries_of(data: bytes) -> Iterator[tarread.Entry]:
 
 
 def test_every_other_archive_is_refused_or_is_one_of_ours() -> None:
-    """A flipped bit that passes lies in a file's content, or in a long name: the archive of another content."""
+    """A flipped bit that passes lies in a content or in a long name: it is the archive of another content."""
     data, passed = written(fixed()), 0
     places = random.Random(5)  # noqa: S311 - the same each time
     for _ in range(3000):

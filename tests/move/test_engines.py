@@ -100,6 +100,7 @@ def test_thin_against_an_engine(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert second.bundle.manifest.image.names(found.image.id)
 
 
+@pytest.mark.ssh
 def test_thin_against_an_engine_behind_ssh(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

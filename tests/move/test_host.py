@@ -22,7 +22,7 @@ from ..engine.rig import private_engine  # noqa: TID252 - `tests` is no package
 from ..flow.conftest import Said, commit, run_repro  # noqa: TID252
 from .box import ssh_box
 
-pytestmark = [pytest.mark.docker, pytest.mark.versions]
+pytestmark = [pytest.mark.docker, pytest.mark.versions, pytest.mark.ssh]
 SLOW = """
 import argparse, json, time
 ap = argparse.ArgumentParser()

@@ -59,16 +59,30 @@ def _run(folder: Path, **env: str) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("containerd_store", [False, True], ids=["classic", "containerd"])
-def test_it_runs_there(containerd_store: bool, tmp_path: Path, base_image: str) -> None:
+ENGINES = {
+    "classic": {"containerd_store": False},
+    "containerd": {"containerd_store": True},
+    "podman": {"program": "podman"},
+}
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_it_runs_there_and_is_the_same_image(kind: str, tmp_path: Path, base_image: str) -> None:
+    """Built on this machine's engine (20.10 in CI), run on others: the digests are those of the manifest."""
     sender = _project(tmp_path / "sender" / "project")
     receiver = tmp_path / "receiver"
     receiver.mkdir()
     built = _repro(sender, "build", "--base", base_image)
     wanted = _run(sender)
     made = _repro(sender, "export")
-    with private_engine("trixie", containerd_store=containerd_store) as host:
+    with private_engine("trixie", **ENGINES[kind]) as host:  # type: ignore[arg-type]
         there = {"DOCKER_HOST": host, "REPRO_CACHE": str(tmp_path / "cache")}
         found = _repro(receiver, "import", str(made["path"]), **there)
         assert found["bundle"]["id"] == built["bundle"]["id"]  # type: ignore[index]
         assert _run(receiver, **there) == wanted
+        image = found["image"]
+        digest = "manifest_digest" if kind == "containerd" else "config_digest"
+        assert image["id"] == built["image"][digest]  # type: ignore[index]
+        checked = _repro(receiver, "image", "verify", **there)
+        assert checked["same_image"]
+        assert checked["tree_digest"] == built["image"]["tree_digest"]  # type: ignore[index]
