@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from repro.engine import endings, failures, gpus
+from repro.engine import endings, failures, gpus, lasting
 from repro.engine.contract import Exit, Job, Stop
 from repro.engine.ownership import owner_labels
 from repro.engine.pump import Pump
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _NOFILE = 65_536
 _PIDS = 16_384
-_PIECE = 1 << 21
 # Executable, because compilers of kernels put libraries there and the engine's own default is noexec.
 _TMP = "rw,exec,nosuid,mode=1777"
 
@@ -174,10 +173,12 @@ class _Attempt:
                     ended = self._follow(container, Pump(stream, output))
             finally:
                 endings.close(stream)
-            fetch(container, self._job)
+            lasting.fetch(container, self._job)
         except RequestException as problem:
             if self._job.kept:
-                raise _lost(self._job, problem) from problem  # it trains on: whoever attaches gets the rest
+                raise lasting.lost(
+                    self._job, problem
+                ) from problem  # it trains on: whoever attaches gets the rest
             endings.remove(container)
             raise
         except BaseException:
@@ -189,7 +190,7 @@ class _Attempt:
     def _follow(self, container: "Container", pump: Pump) -> tuple[int, bool]:
         try:
             pump.drain()
-            return end(container)
+            return lasting.end(container)
         except KeyboardInterrupt:
             endings.stop_and_drain(container, pump)
             raise
@@ -218,52 +219,3 @@ class _Attempt:
             container.start()
         except APIError as problem:
             raise _RefusedError(str(problem.explanation or problem)) from problem
-
-
-def end(container: "Container") -> tuple[int, bool]:
-    """Wait for the end: exit status, and whether the kernel killed something in it for memory."""
-    status = int(container.wait()["StatusCode"])
-    container.reload()
-    return status, status != 0 and bool(container.attrs["State"].get("OOMKilled"))
-
-
-def fetch(container: "Container", job: Job) -> None:
-    """Hand on what the job wants of the container's files."""
-    for path, take in job.fetched.items():
-        take(container.get_archive(path, chunk_size=_PIECE)[0])
-
-
-def attach(client: "DockerClient", name: str, job: Job, output: Callable[[bytes], None]) -> Exit:
-    """Follow a container that was left running to its end, fetch what `job` wants of it, remove it."""
-    from docker.errors import NotFound
-    from requests.exceptions import RequestException
-
-    try:
-        container = client.containers.get(name)
-    except NotFound as problem:
-        raise ReproError(
-            "run-not-there",
-            f"the engine has no container `{name}`",
-            found="it was fetched and removed already, or runs on another machine",
-            done="nothing was changed",
-            tries=["docker container ls --all", "repro show"],
-        ) from problem
-    try:
-        for piece in container.logs(stream=True, follow=True):
-            output(piece)
-        status, oom = end(container)
-        fetch(container, job)
-    except RequestException as problem:
-        raise _lost(job, problem) from problem
-    endings.remove(container)
-    return Exit(status, oom, {})
-
-
-def _lost(job: Job, problem: Exception) -> ReproError:
-    return ReproError(
-        "run-connection-lost",
-        "the connection to the engine was lost; the container may run on there",
-        found=failures.last_line(str(problem)),
-        done="the container was left as it is, with its record in it",
-        tries=[f"repro run BUNDLE --host HOST --attach {job.labels.get('dev.reprobundle.run', 'RUN')}"],
-    )

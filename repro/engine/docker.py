@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
 from repro import oci, paths
-from repro.engine import containers, failures, gpus, loading, ownership
+from repro.engine import containers, described, failures, gpus, lasting, loading, ownership
 from repro.engine.buildlog import BuildLog
 from repro.engine.connect import Endpoint, connect
 from repro.engine.contract import EngineInfo, Exit, ImageInfo, Job, OwnImage, Stop
@@ -72,13 +72,13 @@ class DockerEngine:
             version = self.client.version()
         facts = self._facts
         return EngineInfo(
-            kind="podman" if _is_podman(version) else "docker",
+            kind="podman" if described.is_podman(version) else "docker",
             version=str(version.get("Version", "unknown")),
             endpoint=redacted(self._session[1].url),
-            rootless=_is_rootless(facts),
+            rootless=described.is_rootless(facts),
             storage=str(facts.get("Driver", "")),
-            architecture=_architecture(str(facts.get("Architecture", ""))),
-            facts=_text_facts(facts, version, self._session[1]),
+            architecture=described.architecture(str(facts.get("Architecture", ""))),
+            facts=described.text_facts(facts, version, self._session[1]),
         )
 
     def run(self, job: Job, output: Callable[[bytes], None], stop: Stop | None = None) -> Exit:
@@ -89,7 +89,7 @@ class DockerEngine:
             gpus.refuse_if_dropped(job.gpus, info.kind, info.version)
             podman = info.kind == "podman"  # serves CDI without saying so, and drops every other request
         cdi = podman or gpus.offers_cdi(self._facts)
-        host = containers.Host(rootless=_is_rootless(self._facts), cdi=cdi, requests=not podman)
+        host = containers.Host(rootless=described.is_rootless(self._facts), cdi=cdi, requests=not podman)
         with _asking(f"running a container of `{job.image}`"):
             return containers.run(self.client, host, job, output, stop or Stop())
 
@@ -100,7 +100,7 @@ class DockerEngine:
             run-not-there: no container has that name.
         """
         with _asking(f"following container `{name}`"):
-            return containers.attach(self.client, name, job, output)
+            return lasting.attach(self.client, name, job, output)
 
     def find(self, reference: str) -> ImageInfo | None:
         """The image of that name or id that is held here, or None."""
@@ -108,7 +108,7 @@ class DockerEngine:
 
         with _asking(f"looking for image `{reference}`"):
             try:
-                return _image_info(self._api.inspect_image(reference))
+                return described.image_info(self._api.inspect_image(reference))
             except ImageNotFound:
                 return None
             except APIError as problem:
@@ -120,7 +120,7 @@ class DockerEngine:
         """Fetch an image from its registry; raises base-not-found or registry-unreachable."""
         from docker.errors import APIError
 
-        name, tag = _name_and_tag(reference)
+        name, tag = described.name_and_tag(reference)
         try:
             messages = self._api.pull(name, tag=tag, stream=True, decode=True)
             PullLog(reference, sink).read(messages)
@@ -149,7 +149,7 @@ class DockerEngine:
 
     def load_root(self, root: IO[bytes], tag: str, config: Mapping[str, object]) -> ImageInfo:
         """Make an image of one layer; `config` in OCI's words (Env, Cmd, Labels, …). Same bytes, same id."""
-        labelled = dict(config) | {"Labels": {**OURS, **_labels(config)}}
+        labelled = dict(config) | {"Labels": {**OURS, **described.labels(config)}}
         layer = oci.Blobs(paths.cache()).take(root)
         image = oci.make(
             labelled,
@@ -184,7 +184,7 @@ class DockerEngine:
 
     def tag(self, image_id: str, tag: str) -> None:
         """Give an image one more name."""
-        name, version = _name_and_tag(tag)
+        name, version = described.name_and_tag(tag)
         with _asking(f"naming an image `{tag}`"):
             self._api.tag(image_id, name, version, force=True)
 
@@ -242,56 +242,3 @@ def _asking(doing: str) -> Iterator[None]:
         raise failures.request_failed(doing, str(problem.explanation or problem)) from problem
     except (DockerException, RequestException) as problem:
         raise failures.request_failed(doing, str(problem)) from problem
-
-
-def _name_and_tag(reference: str) -> tuple[str, str | None]:
-    """The SDK wants name and tag apart; a digest counts as a tag. No tag means `latest`, not all of them."""
-    if "@" in reference:
-        name, _, digest = reference.partition("@")
-        return name, digest
-    name, colon, tag = reference.rpartition(":")
-    return (name, tag) if colon and "/" not in tag else (reference, "latest")
-
-
-def _image_info(raw: Mapping[str, Any]) -> ImageInfo:
-    return ImageInfo(
-        id=str(raw["Id"]),
-        tags=tuple(raw.get("RepoTags") or ()),
-        repo_digests=tuple(raw.get("RepoDigests") or ()),
-        layers=tuple(raw.get("RootFS", {}).get("Layers") or ()),
-        bytes=int(raw.get("Size", 0)),
-        labels=dict(_labels(raw.get("Config") or {})),
-        config=dict(raw.get("Config") or {}),
-        architecture=str(raw.get("Architecture", "")),
-    )
-
-
-def _labels(config: Mapping[str, Any]) -> Mapping[str, str]:
-    return config.get("Labels") or {}
-
-
-def _is_podman(version: Mapping[str, Any]) -> bool:
-    components = version.get("Components") or ()
-    return any("podman" in str(part.get("Name", "")).lower() for part in components)
-
-
-def _is_rootless(facts: Mapping[str, Any]) -> bool:
-    options = facts.get("SecurityOptions") or ()
-    return bool(facts.get("Rootless")) or any("name=rootless" in str(option) for option in options)
-
-
-def _architecture(machine: str) -> str:
-    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
-
-
-def _text_facts(facts: Mapping[str, Any], version: Mapping[str, Any], endpoint: Endpoint) -> dict[str, str]:
-    return {
-        "origin": endpoint.origin,
-        "api": str(version.get("ApiVersion", "")),
-        "kernel": str(facts.get("KernelVersion", "")),
-        "system": str(facts.get("OperatingSystem", "")),
-        "cpus": str(facts.get("NCPU", "")),
-        "memory_bytes": str(facts.get("MemTotal", "")),
-        "runtimes": " ".join(sorted(facts.get("Runtimes") or ())),
-        "cdi": "yes" if gpus.offers_cdi(dict(facts)) else "no",
-    }

@@ -37,16 +37,17 @@ def origins(lock: Lock, config: PipConfig, sink: Sink) -> Iterator[Origin]:
 
 
 def _origin(wheel: Wheel, web: Web) -> Origin:
-    if not wheel.origin.startswith(("http://", "https://")):
+    address = wheel.origin.removeprefix("built from ")  # then the source archive is asked for
+    if not address.startswith(("http://", "https://")):
         return Origin(wheel, "local", "it came from a folder of the machine that locked it")
     try:
-        reply = web.open(wheel.origin.partition("#")[0], method="HEAD")
+        reply = web.open(address.partition("#")[0], method="HEAD")
     except Missing as host:
         return Origin(wheel, "gone", f"{host} has no such file any more")
     except ReproError as problem:
         return Origin(wheel, "no-answer", problem.message)
     size = reply.headers.get("Content-Length", "")
     reply.close()
-    if size.isdigit() and int(size) != wheel.bytes:
+    if address == wheel.origin and size.isdigit() and int(size) != wheel.bytes:
         return Origin(wheel, "other", f"{size} bytes are offered there, {wheel.bytes} were locked")
     return Origin(wheel, "there", "")

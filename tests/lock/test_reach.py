@@ -1,4 +1,4 @@
-"""Whether the origins of locked files still answer: there, gone, another file, nobody, a folder of a machine."""
+"""Whether the origins of locked files still answer: there, gone, another file, nobody, no address."""
 
 import functools
 import http.server
@@ -43,7 +43,7 @@ def test_each_state_is_told_from_the_others(index: str) -> None:
         wheel("gone", index),
         wheel("silent", "http://127.0.0.1:9"),
         wheel("made", "local"),
-        wheel("built", f"built from {index}"),
+        wheel("built", f"built from {index}/there-1.0-py3-none-any.whl"),
     ]
     lock = Lock(
         python="3.11",
@@ -62,6 +62,6 @@ def test_each_state_is_told_from_the_others(index: str) -> None:
         "gone": "gone",
         "silent": "no-answer",
         "made": "local",
-        "built": "local",
+        "built": "there",
     }
     assert "11 bytes are offered there, 10 were locked" in found["other"].found
