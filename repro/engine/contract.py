@@ -140,6 +140,7 @@ class OwnImage:
         title: name of the bundle; empty for other images. tags: its names, none for one that lost its name.
         bytes: of all layers; `own_bytes` of those that no other image has.
         base: a base image, or one with Debian packages. used: a container stands on it.
+        passing: it was made on the way to another one.
     """
 
     id: str
@@ -149,6 +150,7 @@ class OwnImage:
     own_bytes: int
     base: bool
     used: bool
+    passing: bool = False
 
 
 class Engine(Protocol):

@@ -169,7 +169,7 @@ class DockerEngine:
         """Bring an image in, without the layers that are here already; see `ImageEngine.load`."""
         with _asking(f"loading `{tag}`"):
             held = loading.held_layers(self._api, image)
-            found = loading.load(self._api, image, tag, held, sink)
+            found = loading.load(self._api, image, tag, held, sink, stepwise=self.remote)
         return self._must_find(found)
 
     @contextmanager

@@ -4,6 +4,7 @@ Some engines say that all went well and fail when a container is made (28.5 with
 is made, never started, before an image counts.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,13 +12,14 @@ import msgspec
 
 from repro import oci
 from repro.engine import failures
-from repro.engine.ownership import OURS, owner_labels
+from repro.engine.ownership import OURS, STAGE, owner_labels
 from repro.errors import ReproError
 from repro.events import Note, Progress, Sink
 
 CREATED = "1980-01-01T00:00:00Z"
 # Asking for an image's layers is one request each: over ssh many of them take longer than sending a layer.
 _LOOKED_AT = 24
+_WORTH_BYTES = 32 << 20  # what is left above a part: below it nothing is sent apart
 _NEVER_RUN = ["/never-run"]
 
 
@@ -71,8 +73,58 @@ def _common(wanted: list[str], chain: list[str]) -> int:
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(wanted), len(chain)))
 
 
-def load(api: Any, image: oci.OciImage, tag: str, held: int, sink: Sink) -> str:
-    """Load without the lowest `held` layers, or with all when that fails; the engine's id of the image."""
+def load(api: Any, image: oci.OciImage, tag: str, held: int, sink: Sink, *, stepwise: bool = False) -> str:
+    """Load without the lowest `held` layers, or with all when that fails; the engine's id of the image.
+
+    `stepwise` sends large layers one by one, each as an image of its own for the time being: a connection
+    that breaks costs one of them.
+    """
+    if not stepwise:
+        return _whole(api, image, tag, held, sink)
+    found = _whole(api, image, tag, held + _in_parts(api, image, held, sink), sink)
+    _forget_parts(api, image)
+    return found
+
+
+def _in_parts(api: Any, image: oci.OciImage, held: int, sink: Sink) -> int:
+    """Send the layers above `held` that are worth it, each under a name that keeps it there; their number."""
+    sent = 0
+    for count in range(held + 1, len(image.layers)):
+        if sum(layer.bytes for layer in image.layers[count:]) < _WORTH_BYTES:
+            break
+        part = oci.make(
+            {"Labels": {OURS: "1", STAGE: "transfer"}},
+            image.layers[:count],
+            architecture=str(msgspec.json.decode(image.config)["architecture"]),
+            created=CREATED,
+            history=["repro: on its way"] * count,
+        )
+        try:
+            _load(api, part, f"{_part_name(image)}-{count}", count - 1, sink)
+        except ReproError as problem:
+            if problem.code != "image-load-failed":
+                raise
+            break  # this engine holds the lower layers in another form: the whole is tried without parts
+        sent += 1
+    return sent
+
+
+def _part_name(image: oci.OciImage) -> str:
+    return f"repro-part:{image.config_digest[7:19]}"
+
+
+def _forget_parts(api: Any, image: oci.OciImage) -> None:
+    """Take the names away, of an interrupted try before, too: the layers are those of the whole image now."""
+    from docker.errors import APIError
+
+    for held in api.images(name="repro-part"):
+        for name in held.get("RepoTags") or ():
+            if name.startswith(_part_name(image)):
+                with contextlib.suppress(APIError):
+                    api.remove_image(name)
+
+
+def _whole(api: Any, image: oci.OciImage, tag: str, held: int, sink: Sink) -> str:
     if held:
         try:
             return _load(api, image, tag, held, sink)

@@ -91,4 +91,5 @@ def _own(row: Mapping[str, Any]) -> OwnImage:
         own_bytes=max(int(row.get("Size", 0)) - shared, 0),
         base=not is_bundle and STAGE not in labels,
         used=int(row.get("Containers") or 0) > 0,
+        passing=STAGE in labels,
     )

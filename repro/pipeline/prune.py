@@ -78,6 +78,8 @@ def _images(wish: Wish, engine: DockerEngine) -> list[Item]:
         why = ""
         if wish.all:
             why = "all was asked for"
+        elif image.passing:
+            why = "an interrupted transfer or an old build left it"
         elif not image.tags:
             why = "no name is left for it"
         elif number > wish.keep:

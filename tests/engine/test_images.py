@@ -4,9 +4,12 @@ import io
 import os
 import tarfile
 import threading
+from pathlib import Path
 
 import pytest
 
+from repro import oci
+from repro.engine import loading
 from repro.engine.docker import DockerEngine
 from repro.errors import ReproError
 from repro.events import Progress, silent
@@ -116,3 +119,41 @@ def test_an_image_that_is_not_there_cannot_be_exported(engine: DockerEngine) -> 
     with pytest.raises(ReproError) as caught, engine.export("repro-test:never-made"):
         pass
     assert caught.value.code == "engine-failed"
+
+
+def parts(engine: DockerEngine) -> list[str]:
+    return [tag for held in engine.client.images.list(name="repro-part") for tag in held.tags]
+
+
+def test_what_has_arrived_stays_when_a_connection_breaks(
+    engine: DockerEngine, mine: Mine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = oci.Blobs(tmp_path)
+    layers = [blobs.put(tar_of({f"file-{n}": os.urandom(2000)})) for n in range(4)]
+    image = oci.make(
+        {"Labels": {"dev.reprobundle": "1"}},
+        layers,
+        architecture=engine.info().architecture,
+        created="2026-01-02T03:04:05Z",
+        history=["x"] * 4,
+    )
+    monkeypatch.setattr(loading, "_WORTH_BYTES", 1)
+    load, calls = loading._load, []
+
+    def breaking(api: object, part: oci.OciImage, *more: object) -> str:
+        calls.append(len(part.layers))
+        if len(calls) == 3:
+            raise ConnectionError("the line is dead")
+        return load(api, part, *more)
+
+    monkeypatch.setattr(loading, "_load", breaking)
+    with pytest.raises(ConnectionError):
+        loading.load(engine.client.api, image, mine.tag, 0, silent, stepwise=True)
+    assert calls == [1, 2, 3]
+    assert len(parts(engine)) == 2
+    assert engine.held_layers(image) == 2
+    calls.append(0)  # the line is mended
+    found = loading.load(engine.client.api, image, mine.tag, 2, silent, stepwise=True)
+    assert (found, calls[4:]) == (image.config_digest, [3, 4])
+    assert parts(engine) == []
+    assert engine.held_layers(image) == 4

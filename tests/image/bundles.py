@@ -38,12 +38,15 @@ sys.exit(int(os.environ.get("END_AS", "0")))
 """
 
 
-def wheel(folder: Path, name: str = "tinydep", code: str = "WORD = 'tinydep-1.0'\n") -> Wheel:
-    """A pure wheel, made by hand."""
+def wheel(
+    folder: Path, name: str = "tinydep", code: str = "WORD = 'tinydep-1.0'\n", shared: str = ""
+) -> Wheel:
+    """A pure wheel, made by hand; `shared` names one more module in it."""
     file = f"{name}-1.0-py3-none-any.whl"
     info = f"{name}-1.0.dist-info"
     members = {
         f"{name}.py": code,
+        **({f"{shared}.py": code} if shared else {}),
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/top_level.txt": f"{name}\n",

@@ -16,6 +16,7 @@ from repro.engine.contract import Bind, Exit, Job
 from repro.engine.docker import DockerEngine
 from repro.errors import ReproError
 from repro.events import Progress, Sink, silent
+from repro.files import sha256_bytes
 from repro.model.bundle import ImageRecord
 
 from . import bundles
@@ -202,6 +203,25 @@ def test_plain_docker_build_gives_the_same_files(engine: DockerEngine, built: Bu
             [client, "run", "--rm", tag, "--help"], capture_output=True, text=True, check=False
         )
         assert shown.returncode == 0, shown.stderr
+
+
+def test_what_only_pip_can_lay_is_laid_by_pip(engine: DockerEngine, tiny: bundles.Tiny) -> None:
+    """Two wheels with one file: pip decides, in a container, and a plain build finds the same files."""
+    wheels = tiny.folder / "wheels"
+    words = [
+        bundles.wheel(wheels, name, f"WORD = '{name}'\n", shared="both") for name in ("tinydep", "tinytwo")
+    ]
+    text = "".join(f"{w.name}==1.0 --hash=sha256:{w.sha256}\n" for w in words)
+    (tiny.folder / "requirements.lock").write_text(text)
+    lock = msgspec.structs.replace(tiny.lock, wheels=words, requirements_sha256=sha256_bytes(text.encode()))
+    changed, seen = tiny.with_lock(lock), []
+    first = made(changed, engine, seen.append)
+    assert any("made by pip, in a container" in getattr(event, "text", "") for event in seen)
+    assert [layer.role for layer in first.content.layers].count("wheel") == 0
+    tag = f"repro/{tiny.manifest.name}:by-hand"
+    words_ = ["docker", "build", "--no-cache", "--network", "none", "-q", "-t", tag, "."]
+    subprocess.run(words_, cwd=tiny.folder, capture_output=True, check=True)
+    assert image.tree_digest(lines(engine, tag)) == first.content.tree
 
 
 def test_a_wheel_that_is_not_the_locked_one(engine: DockerEngine, tiny: bundles.Tiny) -> None:

@@ -41,9 +41,9 @@ def test_each_state_is_told_from_the_others(index: str) -> None:
         wheel("there", index),
         wheel("other", index),
         wheel("gone", index),
-        wheel("silent", "http://127.0.0.1:9"),
         wheel("made", "local"),
         wheel("built", f"built from {index}/there-1.0-py3-none-any.whl"),
+        wheel("silent", "http://127.0.0.1:9"),
     ]
     lock = Lock(
         python="3.11",
