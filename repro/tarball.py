@@ -7,7 +7,10 @@ written here, in GNU's form: the library's differ between versions of Python for
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -169,3 +172,39 @@ def folder_members(folder: Path, prefix: str, *, skip: tuple[str, ...] = ("__pyc
         elif path.is_dir():
             found.append(Member(name))
     return found
+
+
+@contextmanager
+def stream(members: Iterable[Member]) -> Iterator[IO[bytes]]:
+    """The archive of `members` as a stream, written by a thread while it is read.
+
+    The thread's error is raised at the end, since the reader sees only an archive that stops short.
+    """
+    reader, writer = os.pipe()
+    problems: list[OSError] = []
+
+    def run() -> None:
+        try:
+            with os.fdopen(writer, "wb", buffering=_PIECE) as out:
+                write(out, members)
+        except BrokenPipeError:
+            return  # the reader has gone, with a better reason
+        except OSError as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        with os.fdopen(reader, "rb", buffering=0) as source:
+            yield source
+    finally:
+        thread.join()
+    if problems:
+        raise problems[0]
+
+
+def pieces(members: Iterable[Member]) -> Iterator[bytes]:
+    """The same in pieces, for whoever takes an iterator."""
+    with stream(members) as source:
+        while piece := source.read(_PIECE):
+            yield piece

@@ -140,11 +140,10 @@ def _load(api: Any, image: oci.OciImage, tag: str, held: int, sink: Sink) -> str
     total = sum(layer.bytes for layer in image.layers[held:])
     from docker.errors import APIError
 
-    with oci.pieces(image, tag, held) as pieces:
-        try:
-            messages = list(api.load_image(_told(pieces, total, sink)))
-        except APIError as problem:
-            raise _failed(tag, str(problem.explanation or problem)) from problem
+    try:
+        messages = list(api.load_image(_told(oci.pieces(image, tag, held), total, sink)))
+    except APIError as problem:
+        raise _failed(tag, str(problem.explanation or problem)) from problem
     said = [str(message["error"]) for message in messages if "error" in message]
     if said:
         raise _failed(tag, said[0])

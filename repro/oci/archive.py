@@ -3,11 +3,7 @@
 A thin one leaves out the lowest layers, which the receiving engine holds already.
 """
 
-import os
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO
 
 from repro import tarball
 from repro.model import canonical
@@ -37,40 +33,9 @@ def members(image: OciImage, tag: str, leave_out: int = 0) -> list[tarball.Membe
     return [tarball.Member(name, source) for name, source in {**small, **sent}.items()]
 
 
-@contextmanager
-def pieces(image: OciImage, tag: str, leave_out: int = 0) -> Iterator[Iterator[bytes]]:
-    """The archive in pieces, written by a thread while they are taken.
-
-    All layers that are not left out must be here.
-    The thread's error is raised at the end, since the reader sees only an archive that stops short.
-    """
-    reader, writer = os.pipe()
-    wanted = members(image, tag, leave_out)
-    problems: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            with os.fdopen(writer, "wb", buffering=_PIECE) as out:
-                tarball.write(out, wanted)
-        except BrokenPipeError:
-            return  # the reader has gone, with a better reason
-        except OSError as problem:
-            problems.append(problem)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        with os.fdopen(reader, "rb", buffering=0) as source:
-            yield _read(source)
-    finally:
-        thread.join()
-    if problems:
-        raise problems[0]
-
-
-def _read(source: IO[bytes]) -> Iterator[bytes]:
-    while piece := source.read(_PIECE):
-        yield piece
+def pieces(image: OciImage, tag: str, leave_out: int = 0) -> Iterator[bytes]:
+    """The archive in pieces; all layers that are not left out must be here."""
+    return tarball.pieces(members(image, tag, leave_out))
 
 
 def full_name(tag: str) -> str:

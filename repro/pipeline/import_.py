@@ -14,12 +14,13 @@ from repro.engine.contract import ImageEngine
 from repro.engine.docker import DockerEngine
 from repro.errors import ReproError
 from repro.events import Note, Sink, step
-from repro.files import alone, folder_aside, sync_folder, sync_tree, write_whole
+from repro.files import alone, folder_aside, write_whole
 from repro.image import image_tag
 from repro.model import canonical
 from repro.model.bundle import ImageRecord
 from repro.move import Checked
 from repro.pipeline import signed
+from repro.pipeline.landing import landed
 from repro.pipeline.ready import damaged
 from repro.tarread import RefusedError
 
@@ -130,14 +131,7 @@ def _place(source: IO[bytes], file: Path, checked: Checked, home: Path, sink: Si
     with step(sink, "import") as shown, folder_aside(home, "import") as aside:
         source.seek(0)
         move.unpack(source, str(file), checked, aside.path, sink)
-        fresh = bundles.open_bundle(aside.path)
-        if damage := bundles.verify(fresh, sink):
-            raise damaged(fresh, damage)
-        if there:
-            shown.cached, shown.detail = True, complete(aside.path, target)
-        else:
-            aside.become(target)
-            shown.detail = str(target)
+        shown.cached, shown.detail = there, landed(aside, target, sink)
     return there
 
 
@@ -162,30 +156,6 @@ def _lacks(target: Path, checked: Checked) -> bool:
     """Whether the file has something that the folder has not."""
     more = any(not (target / entry.path).exists() for entry in checked.record.beside)
     return more or ((target / "thin.json").exists() and move.thin_of(checked) is None)
-
-
-def complete(fresh: Path, target: Path) -> str:
-    """Add what the folder lacks and the file has: wheels, runs, what runs start from. What is there stays."""
-    sync_tree(fresh)
-    added = sum(_add(fresh, target, name) for name in _addable(fresh))
-    if not (fresh / "thin.json").exists():
-        (target / "thin.json").unlink(missing_ok=True)
-    sync_tree(target / "wheels")
-    sync_folder(target)
-    return f"was there; {added} things were added"
-
-
-def _addable(fresh: Path) -> list[str]:
-    names = [f"{part}/{path.name}" for part in ("wheels", "runs") for path in (fresh / part).glob("*")]
-    return [*sorted(names), "base", "seed", "reference", "signature.json"]
-
-
-def _add(fresh: Path, target: Path, name: str) -> bool:
-    if (target / name).exists() or not (fresh / name).exists():
-        return False
-    (target / name).parent.mkdir(exist_ok=True)
-    os.replace(fresh / name, target / name)
-    return True
 
 
 def _load(

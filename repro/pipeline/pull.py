@@ -19,7 +19,8 @@ from repro.model.bundle import ImageRecord, Manifest
 from repro.move import names, top_of
 from repro.oci import OciImage
 from repro.pipeline import signed
-from repro.pipeline.import_ import complete, home_of
+from repro.pipeline.import_ import home_of
+from repro.pipeline.landing import landed
 from repro.pipeline.listing import listing, rules_of
 from repro.pipeline.ready import damaged
 from repro.registry import Connection, Downloads, Found
@@ -113,14 +114,7 @@ def _place(
         signature = (target if (target / names.SIGNATURE).is_file() else aside.path) / names.SIGNATURE
         signs = signature.read_bytes() if signature.is_file() else None
         signed.tell(target.name, signed.judged(target.name, found.document, signs, options.keys), sink)
-        fresh = bundles.open_bundle(aside.path)
-        if damage := bundles.verify(fresh, sink):
-            raise damaged(fresh, damage)
-        if there:
-            shown.cached, shown.detail = True, complete(aside.path, target)
-        else:
-            aside.become(target)
-            shown.detail = str(target)
+        shown.cached, shown.detail = there, landed(aside, target, sink)
     return there
 
 

@@ -4,9 +4,6 @@ Both go through the engine's own connection (`ssh://user@box`). The container's 
 since an engine unpacks nothing into a read-only one; all else is as it is here.
 """
 
-import io
-import os
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -27,7 +24,7 @@ def away(job: Job) -> Job:
     return replace(
         job,
         binds=(),
-        sent={"/": lambda: _pieces(members)},
+        sent={"/": lambda: tarball.pieces(members)},
         fetched=writable,
         user="root",
         read_only=False,
@@ -42,25 +39,6 @@ def _members(bind: Bind) -> Iterator[Member]:
         return
     yield Member(place)
     yield from tarball.folder_members(bind.host, place, skip=())
-
-
-def _pieces(members: list[Member]) -> Iterator[bytes]:
-    """The tar, written by a thread while it is sent."""
-    reader, writer = os.pipe()
-
-    def run() -> None:
-        try:
-            with os.fdopen(writer, "wb", buffering=_PIECE) as out:
-                tarball.write(out, members)
-        except BrokenPipeError:
-            return  # the engine has gone, with a better reason
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    with io.open(reader, "rb", buffering=0) as source:  # noqa: UP020 - of a descriptor
-        while piece := source.read(_PIECE):
-            yield piece
-    thread.join()
 
 
 def _bringer(folder: Path) -> Callable[[Iterator[bytes]], None]:

@@ -6,6 +6,7 @@ import random
 import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -80,6 +81,18 @@ def test_what_was_written_is_read(members: list[Member]) -> None:
         found, data = read[one.name]
         assert (found.link, found.is_folder, found.mode) == (one.link, one.is_folder, one.mode)
         assert data == (one.source if isinstance(one.source, bytes) else b"")
+
+
+def test_a_stream_is_the_same_archive() -> None:
+    assert b"".join(tarball.pieces(fixed())) == written(fixed())
+
+
+def test_a_reader_that_goes_away_is_no_error_and_a_lost_file_is_one(tmp_path: Path) -> None:
+    with tarball.stream([Member("big", bytes(8 << 20))]) as source:
+        source.read(10)
+    lost = Member("lost", Content(10, lambda: (tmp_path / "none").open("rb")))
+    with pytest.raises(FileNotFoundError), tarball.stream([lost]) as source:
+        source.read()
 
 
 def fixed() -> list[Member]:

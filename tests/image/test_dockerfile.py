@@ -10,7 +10,6 @@ import pytest
 from repro import image
 from repro.errors import ReproError
 from repro.image.naming import base_tag, image_tag
-from repro.image.plain.context import members, stream
 from repro.image.plain.dockerfile import DockerfileFacts, from_reference
 from repro.model.bundle import Base
 from repro.model.lock import Lock, Wheel
@@ -117,42 +116,13 @@ def test_names() -> None:
     assert base_tag("3.11.7") == "repro-base:3.11"
 
 
-def _bundle(folder: Path) -> Path:
-    for name in ("Dockerfile", "code.tar", "protocol.json", "dirty.patch", "image.json", "bundle.json"):
-        (folder / name).write_text(name)
-    for name in (
-        "wheels/a.whl",
-        "eval/x/y",
-        "repro_runtime/__main__.py",
-        "repro_runtime/__pycache__/a.pyc",
-        "runs/r/log",
-    ):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
-    return folder
-
-
-def test_the_context_holds_what_the_build_reads(tmp_path: Path) -> None:
-    names = {member.name for member in members(_bundle(tmp_path))}
-    assert {"Dockerfile", "code.tar", "protocol.json", "wheels/a.whl", "eval/x/y"} <= names
-    assert not {
-        name for name in names if name.startswith(("runs", "dirty", "image.json")) or "pycache" in name
-    }
-
-
-def test_the_context_is_the_same_stream_each_time(tmp_path: Path) -> None:
-    streams = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        with stream(_bundle(tmp_path / name)) as source:
-            streams.append(source.read())
-    assert streams[0] == streams[1]
-
-
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    (_bundle(tmp_path) / "code.tar").write_bytes(bytes(1 << 20))
-    with stream(tmp_path) as source:
-        source.read(10)
+def test_the_context_of_a_plain_build_holds_what_it_reads_and_nothing_else() -> None:
+    first, *kept = image.dockerignore().splitlines()
+    assert first == "*"
+    for name in ("Dockerfile", "code.tar", "protocol.json", "wheels", "eval", "params", "repro_runtime"):
+        assert f"!{name}" in kept
+    for name in ("runs", "seed", "reference", "base", "dirty.patch", "image.json", "bundle.json"):
+        assert f"!{name}" not in kept
 
 
 def test_the_probe_reads_on_old_pythons() -> None:

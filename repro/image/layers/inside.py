@@ -6,10 +6,8 @@ it works with an engine on another machine, too.
 
 import io
 import json
-import os
 import tarfile
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -100,7 +98,7 @@ def make(
         user="root",
         read_only=False,
         labels={"dev.reprobundle.run": "build"},
-        sent={"/": lambda: _pieces(given)},
+        sent={"/": lambda: tarball.pieces(given)},
         fetched={path: _keeper(target) for path, target in taken.items()},
     )
     ended = engine.run(job, said.append)
@@ -143,25 +141,6 @@ def _keeper(target: Path) -> Callable[[Iterator[bytes]], None]:
                 out.write(piece)
 
     return keep
-
-
-def _pieces(members: Iterable[Member]) -> Iterator[bytes]:
-    """The tar, written by a thread while it is taken."""
-    reader, writer = os.pipe()
-
-    def run() -> None:
-        try:
-            with os.fdopen(writer, "wb", buffering=_PIECE) as out:
-                tarball.write(out, members)
-        except BrokenPipeError:
-            return  # the engine has gone, with a better reason
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    with os.fdopen(reader, "rb", buffering=0) as source:
-        while piece := source.read(_PIECE):
-            yield piece
-    thread.join()
 
 
 def members_of(archive: Path, place: str) -> list[Member]:
