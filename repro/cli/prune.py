@@ -20,7 +20,10 @@ from repro.cli.answer import Answer
     help="Keep what was used within so many.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="All images of this tool but bases, and the whole cache."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="All images of this tool but bases, and all of the cache that was not used just now.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would go, and take nothing away.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")

@@ -90,9 +90,10 @@ class Blobs:
         path = self._path(digest)
         try:
             size = path.stat().st_size
-            os.utime(path)  # `repro prune` takes the ones first that were not used for longest
         except OSError:
             return None
+        with contextlib.suppress(OSError):  # a cache that may only be read is one, too
+            os.utime(path)  # what was not used for longest goes first
         return Blob(digest, size, path)
 
     @contextmanager

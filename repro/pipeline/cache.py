@@ -51,6 +51,8 @@ def entries(cache: Path) -> Iterator[Entry]:
     now = time.time()
     for folder, kind, depth in _KINDS:
         for path in (cache / folder).glob("/".join(["*"] * depth)):
+            if path.name.startswith("."):  # being made, or a lock
+                continue
             try:
                 found = path.lstat()
                 size = _bytes(path) if path.is_dir() else found.st_size

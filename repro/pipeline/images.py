@@ -6,7 +6,7 @@ from repro import image, paths
 from repro.bundle import Bundle, need_wheels
 from repro.engine.contract import ImageEngine, ImageInfo
 from repro.errors import ReproError
-from repro.events import Sink, step
+from repro.events import Note, Sink, step
 from repro.model.image import ImageContent
 from repro.oci.blobs import Blob, Blobs
 from repro.oci.image import OciImage
@@ -61,6 +61,8 @@ def image_for(bundle: Bundle, engine: ImageEngine, sink: Sink, *, remote: bool =
     if found is not None and found.labels.get("dev.reprobundle.id") == bundle.manifest.id:
         if known:
             hold(found, known, engine, sink)
+            text = f"`{tag}` was built another way: it holds the same files; its settings were not compared"
+            sink(Note("note", text))
         return found.id
     if known is None:
         raise _not_built(bundle, tag)

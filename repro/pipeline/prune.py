@@ -11,6 +11,7 @@ from repro.errors import ReproError
 from repro.pipeline import cache
 
 _DAY = 24 * 3600
+_AT_WORK = 600
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Wish:
     Attributes:
         keep: newest images of each bundle's name to keep; 0 takes all of them.
         days: entries of the cache unused for so long go.
-        all: everything: all our images but base images, and the whole cache.
+        all: all our images but base images, and of the cache what was not used within ten minutes, since
+            another command may be at work with it.
     """
 
     keep: int = 3
@@ -60,7 +62,7 @@ def look(engine: DockerEngine | None) -> Kept:
 def candidates(wish: Wish, engine: DockerEngine | None) -> list[Item]:
     """What may go, images first."""
     images = _images(wish, engine) if engine else []
-    idle = 0 if wish.all else wish.days * _DAY
+    idle = _AT_WORK if wish.all else wish.days * _DAY
     old = [entry for entry in cache.entries(paths.cache()) if entry.idle >= idle]
     why = "all was asked for" if wish.all else f"not used for {wish.days:g} days"
     return [
