@@ -20,7 +20,7 @@ from .conftest import Sample, make_bundle
 from .test_move import contents
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 40
+KILLS = int(os.environ.get("REPRO_KILLS", "12"))
 SIZE = 3_000_000  # enough that every part of the work takes a while
 
 
