@@ -30,7 +30,7 @@ test: $(VENV)/torch ## lint, types, and all tests with a real engine
 	@sh scripts/engine.sh
 	@sh scripts/peers.sh
 	$(MAKE) lint type
-	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch,frameworks,registry,ssh} $(BIN)/python -m pytest -n 2 --dist loadfile --durations=15
+	REPRO_REQUIRE=$${REPRO_REQUIRE:-docker,torch,frameworks,registry,ssh} $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=15
 
 unit: $(VENV)/torch ## tests that need no engine
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not docker"

@@ -60,8 +60,18 @@ def pytest_configure() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
+# Rooms whose tests take minutes, longest first.
+_LONG = ("flow", "versions", "move", "compare", "frameworks", "image", "engine", "runtime", "registry")
+
+
+def _room(item: pytest.Item) -> str:
+    return item.path.relative_to(ROOT / "tests").parts[0]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what the machine lacks, with the reason, unless REPRO_REQUIRE says that it must be there."""
+    """Long ones first; and skip what the machine lacks, with the reason, unless REPRO_REQUIRE names it."""
+    # Minutes before milliseconds: of two workers, none is left alone with the longest file at the end.
+    items.sort(key=lambda item: _LONG.index(part) if (part := _room(item)) in _LONG else len(_LONG))
     used = {name for name in _HAVE if any(item.get_closest_marker(name) for item in items)}
     missing = {name for name in used if name not in _REQUIRED and not _HAVE[name]()}
     for item in items:
