@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from repro.engine import endings, failures, gpus, lasting
 from repro.engine.contract import Exit, Job, Stop
-from repro.engine.ownership import owner_labels
+from repro.engine.ownership import KEPT, owner_labels
 from repro.engine.pump import Pump
 from repro.errors import ReproError
 
@@ -111,7 +111,7 @@ def options(job: Job, host: Host, wish: Wish) -> dict[str, Any]:
         "image": job.image,
         "command": list(job.argv),
         "environment": {"HOME": "/tmp", "USER": "repro", "LOGNAME": "repro", **job.env},  # noqa: S108 - a path inside
-        "labels": {**owner_labels(), **job.labels},
+        "labels": {**owner_labels(), **({KEPT: "1"} if job.kept else {}), **job.labels},
         # `bind` mounts of a missing folder are errors; a volume string would make it, owned by root.
         "mounts": [
             Mount(b.inside, str(b.host.absolute()), type="bind", read_only=not b.writable) for b in job.binds

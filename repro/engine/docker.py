@@ -3,6 +3,7 @@
 The SDK is imported inside functions, since importing it takes longer than many a command.
 """
 
+import contextlib
 import io
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -214,10 +215,17 @@ class DockerEngine:
         for name in image.tags or (image.id,):
             self.remove(name)
 
-    def leftovers(self) -> list[ownership.Leftover]:
-        """Containers that run on though their tool was killed."""
+    def leftovers(self, *, ended: bool = False) -> list[ownership.Leftover]:
+        """Containers that run on though their tool was killed; with `ended` those that it did not remove."""
         with _asking("listing containers"):
-            return ownership.leftovers(self.client)
+            return ownership.leftovers(self.client, ended=ended)
+
+    def remove_container(self, container_id: str) -> None:
+        """Remove a container; absent is fine."""
+        from docker.errors import NotFound
+
+        with _asking("removing a container"), contextlib.suppress(NotFound):
+            self._api.remove_container(container_id, force=True, v=True)
 
     def _must_find(self, reference: str) -> ImageInfo:
         found = self.find(reference)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 OURS = "dev.reprobundle"
 PID = "dev.reprobundle.pid"
 RUN = "dev.reprobundle.run"
+KEPT = "dev.reprobundle.kept"  # its record has not been fetched: only whoever attaches removes it
 ID = "dev.reprobundle.id"
 STAGE = "dev.reprobundle.stage"
 _PLACE = "dev.reprobundle.place"
@@ -37,11 +38,16 @@ def owner_labels() -> dict[str, str]:
     return {OURS: "1", PID: f"{os.getpid()}:{_started(os.getpid())}", _PLACE: _place()}
 
 
-def leftovers(client: "DockerClient") -> list[Leftover]:
-    """Running containers of this tool, started from here, whose process is no longer there."""
+def leftovers(client: "DockerClient", *, ended: bool = False) -> list[Leftover]:
+    """Containers of this tool, made from here, whose process is no longer there: those that run.
+
+    With `ended` those that do not: never started, or over, and removed by nobody.
+    """
     found = []
     ours: dict[str, str | list[str] | bool] = {"label": [f"{OURS}=1", PID]}
-    for container in client.containers.list(filters=ours, ignore_removed=True):
+    for container in client.containers.list(all=ended, filters=ours, ignore_removed=True):
+        if ended and (container.status not in ("created", "exited", "dead") or KEPT in container.labels):
+            continue
         labels = container.labels
         # Another machine or process namespace may use the same engine: its numbers mean nothing here.
         if labels.get(_PLACE) != _place() or _is_alive(labels[PID]):

@@ -60,14 +60,22 @@ def look(engine: DockerEngine | None) -> Kept:
 
 
 def candidates(wish: Wish, engine: DockerEngine | None) -> list[Item]:
-    """What may go, images first."""
-    images = _images(wish, engine) if engine else []
+    """What may go: containers, images, entries of the cache."""
+    images = [*_containers(engine), *_images(wish, engine)] if engine else []
     idle = _AT_WORK if wish.all else wish.days * _DAY
     old = [entry for entry in cache.entries(paths.cache()) if entry.idle >= idle]
     why = "all was asked for" if wish.all else f"not used for {wish.days:g} days"
     return [
         *images,
         *(Item(e.kind, e.path.name, e.bytes, why, lambda e=e: cache.remove(e)) for e in old),  # type: ignore[misc]
+    ]
+
+
+def _containers(engine: DockerEngine) -> list[Item]:
+    why = "its tool was killed before it could remove it"
+    return [
+        Item("container", left.name, 0, why, lambda left=left: engine.remove_container(left.id))  # type: ignore[misc]
+        for left in engine.leftovers(ended=True)
     ]
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from repro import oci, paths
 from repro.cli.main import cli
 from repro.engine.docker import DockerEngine
+from repro.engine.ownership import KEPT, PID, owner_labels
 from repro.errors import ReproError
 from repro.events import silent
 from repro.pipeline import cache
@@ -134,3 +135,25 @@ def test_the_newest_images_of_a_name_stay(own: tuple[DockerEngine, str]) -> None
     assert remove(may_go) == (may_go[0].bytes, [])
     assert engine.find(f"repro/{title}:0") is None
     assert engine.find(f"repro/{title}:3") is not None
+
+
+@pytest.mark.docker
+def test_a_container_that_a_killed_tool_left_may_go(own: tuple[DockerEngine, str]) -> None:
+    engine, title = own
+    labels = owner_labels() | {PID: "999999999:1"}
+    made = [
+        engine.client.api.create_container(f"repro/{title}:3", command=["/never"], labels=given)["Id"]
+        for given in (labels, owner_labels(), labels | {KEPT: "1"})
+    ]
+    dead, alive, kept = made
+    try:
+        ids = [left.id for left in engine.leftovers(ended=True)]
+        assert dead in ids
+        assert not {alive, kept} & set(ids)
+        name = next(left.name for left in engine.leftovers(ended=True) if left.id == dead)
+        (item,) = [item for item in candidates(Wish(), engine) if item.name == name]
+        assert remove([item]) == (0, [])
+        assert dead not in [left.id for left in engine.leftovers(ended=True)]
+    finally:
+        for container in made:
+            engine.remove_container(container)
