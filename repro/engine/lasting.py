@@ -22,9 +22,15 @@ def end(container: "Container") -> tuple[int, bool]:
 
 
 def fetch(container: "Container", job: Job) -> None:
-    """Hand on what the job wants of the container's files."""
+    """Hand on what the job wants of the container's files; what a failed job never made is passed over."""
+    from docker.errors import NotFound
+
     for path, take in job.fetched.items():
-        take(container.get_archive(path, chunk_size=_PIECE)[0])
+        try:
+            pieces = container.get_archive(path, chunk_size=_PIECE)[0]
+        except NotFound:
+            continue  # its exit status and its output say why
+        take(pieces)
 
 
 def attach(client: "DockerClient", name: str, job: Job, output: Callable[[bytes], None]) -> Exit:

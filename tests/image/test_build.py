@@ -17,6 +17,7 @@ from repro.engine.docker import DockerEngine
 from repro.errors import ReproError
 from repro.events import Progress, Sink, silent
 from repro.files import sha256_bytes
+from repro.image.layers import inside
 from repro.model.bundle import ImageRecord
 
 from . import bundles
@@ -277,3 +278,14 @@ def test_debian_packages_are_installed_and_said(engine: DockerEngine, tiny: bund
     code = "import ctypes; ctypes.CDLL('libGL.so.1'); print('loaded')"
     engine.run(Job(made.id, ("-c", code), entrypoint=("python3",)), pieces.append)
     assert b"".join(pieces) == b"loaded\n"
+
+
+def test_a_base_that_makes_no_environment_says_why(
+    engine: DockerEngine, tiny: bundles.Tiny, tmp_path: Path
+) -> None:
+    """The words of what failed in the container, not that a file of its is missing."""
+    base, broken = tiny.manifest.base.id, ["install", "--no-index", "no-such-package"]
+    with pytest.raises(ReproError) as caught:
+        inside.make(engine, base, tmp_path, {}, environment=True, pip=[broken])
+    assert caught.value.code == "layer-make-failed"
+    assert any("no-such-package" in line for line in caught.value.found)

@@ -76,16 +76,7 @@ def make(
         "pip": [list(words) for words in pip],
         "groups": [part for group in sources.values() for part in _parts(group)],
     }
-    given = [
-        Member("opt/repro-work/plan.json", json.dumps(plan).encode()),
-        Member("opt/repro-work/script.py", (files("repro") / "image" / "layers" / _SCRIPT).read_bytes()),
-        *(Member(f"opt/repro-work/wheels/{path.name}", path) for path in wheels),
-        *(
-            Member(f"opt/repro-work/in/{member.name}", member.source)
-            for group in sources.values()
-            for member in group
-        ),
-    ]
+    given = _given(plan, sources, wheels)
     said: list[bytes] = []
     taken = {f"{_WORK}/out": folder / "out.tar"}
     if environment:
@@ -110,6 +101,21 @@ def make(
         made = [member for member in fresh if "__pycache__" not in member.name.split("/")]
         made += _files(folder / "own.tar")
     return Made(made, {member.name: member for member in _files(folder / "out.tar")})
+
+
+def _given(
+    plan: Mapping[str, object], sources: Mapping[str, Sequence[Member]], wheels: Sequence[Path]
+) -> list[Member]:
+    """What goes into the container."""
+    script = (files("repro") / "image" / "layers" / _SCRIPT).read_bytes()
+    inside = [Member(f"in/{m.name}", m.source) for group in sources.values() for m in group]
+    given = [
+        Member("plan.json", json.dumps(plan).encode()),
+        Member("script.py", script),
+        *(Member(f"wheels/{path.name}", path) for path in wheels),
+        *inside,
+    ]
+    return [Member(f"{_WORK[1:]}/{member.name}", member.source) for member in given]
 
 
 def _files(archive: Path) -> list[Member]:
